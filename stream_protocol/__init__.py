@@ -1,8 +1,8 @@
 """Convert Google ADK events to AI SDK UI message streams.
 
-Importing this package loads only ``_lazy_front``, because the import of any subpackage also imports this package.
-``_public_names`` lists the public names, and is loaded at the first access to one of them. No public name loads ADK,
-pydantic or Starlette. ``stream_protocol.serving`` loads all three.
+The import of any subpackage also imports this package, so this module loads only ``_lazy_front``. The first access to a
+public name loads ``_public_names``. Of the public packages, only ``stream_protocol.serving`` loads ADK, pydantic and
+Starlette.
 """
 
 from typing import TYPE_CHECKING

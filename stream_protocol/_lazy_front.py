@@ -8,8 +8,8 @@ from importlib import import_module
 def lazy_front(package: str, names: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for the ``__init__.py`` of a package that loads its names on first access.
 
-    ``names``: the module that imports the public names and lists them in ``__all__``. Assign both functions under ``if
-    not TYPE_CHECKING``, because a type checker that sees ``__getattr__`` accepts any name.
+    ``names``: the module with the public names. Assign both functions under ``if not TYPE_CHECKING``, because a type
+    checker that sees ``__getattr__`` accepts any name.
     """
     module = f"{package}.{names}"
 

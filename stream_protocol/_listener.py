@@ -7,13 +7,12 @@ from contextlib import suppress
 from stream_protocol.wire import check_count, check_text, printable, shown
 
 WAITING_CONNECTIONS = 2048
-"""The number of connections that may wait to be accepted. Additional connections are dropped, and their clients
-retry."""
+"""The number of connections that may wait to be accepted. Clients of additional connections must retry."""
 
 MAX_PORT = 65535
 
 PORTS_TRIED = 20
-"""The number of higher ports that are tried if a port is in use. The error suggests a free port."""
+"""The number of higher ports that the search for a free port tries."""
 
 
 class AddressError(OSError):

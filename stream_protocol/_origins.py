@@ -1,4 +1,4 @@
-"""Check the allowed origins in an app's options. An origin that no browser sends would never match."""
+"""Check the allowed origins in an app's options."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -23,9 +23,9 @@ _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Return the origins as a set. ``name``: the name of the option, for errors.
+    """Return the origins as a set. Raises ``InvalidArgumentError`` for an origin that no browser sends.
 
-    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error contains the corrected origin.
+    ``name``: the name of the option, for errors.
     """
     if isinstance(origins, str):
         raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
@@ -67,10 +67,7 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Return the host in the form in which a browser sends it; ``None`` if it is invalid.
-
-    Raises ``ValueError`` for an invalid IP address.
-    """
+    """Return the host in the form in which a browser sends it; ``None`` or ``ValueError`` if it is invalid."""
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

@@ -18,15 +18,12 @@ _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file. Create a missing file with mode 0600. Pass this function to ``open`` as ``opener``."""
+    """Open a file with mode 0600 if it is new. This function is an ``opener`` for ``open``."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder and its missing parents with mode 0700. A folder that exists keeps its mode.
-
-    Raises ``OSError``.
-    """
+    """Create a folder and its missing parents with mode 0700. A folder that exists keeps its mode."""
     if not path.parent.exists():
         make_private_folder(path.parent)
     path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
@@ -35,9 +32,8 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A missing file is created with mode 0600. If all accounts can read an existing database, the database, its journal
-    and its write-ahead log get mode 0600. Any other mode, such as 0640, stays unchanged. ``OSError`` is ignored,
-    because the caller gets the error when it opens the database.
+    A new file gets mode 0600. If all accounts can read an existing database, the database and the files beside it also
+    get mode 0600. ``OSError`` is ignored, because the caller gets the same error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
@@ -57,8 +53,7 @@ else:
     import fcntl
 
     def lock_file(file: FileIO) -> bool:
-        """Lock an open file for this process. Return False if a different process has locked it. Closing the file
-        unlocks it."""
+        """Lock an open file until it is closed. Return False if a different process has locked it."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

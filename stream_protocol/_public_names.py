@@ -1,4 +1,4 @@
-"""The public names of ``stream_protocol``. This module is loaded at the first access to one of the names."""
+"""The public names of ``stream_protocol``."""
 
 from stream_protocol.stream import (
     AgentRunError,

@@ -1,8 +1,7 @@
 """Decide from the name of a variable, header or key if its value is a secret.
 
-A name is split into words. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``, which name a
-secret. ``keyboard`` does not contain the word ``key``. The last word may show that a value is not secret, as in
-``token_count``.
+The decision uses whole words. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``. ``keyboard``
+does not contain the word ``key``. The last word may show that a value is not secret, as in ``token_count``.
 """
 
 import re
@@ -18,8 +17,7 @@ _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za
 
 
 def _plain(name: str) -> str:
-    """Return the name in plain letters. Full-width letters are converted. Accents and invisible characters are
-    removed."""
+    """Return the name with full-width letters converted, and without accents and invisible characters."""
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
 
@@ -54,7 +52,7 @@ _SECRETS: Final = (
     r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
 )
 _SECRET: Final = re.compile("|".join(_SECRETS))
-"""Pattern that finds words of a secret in a name. The words of the name are lowercase and separated by spaces."""
+"""Pattern that finds words of a secret in a name of lowercase words with spaces between them."""
 
 _ABOUT: Final = re.compile(
     r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"

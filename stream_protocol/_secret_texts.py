@@ -1,8 +1,7 @@
 """Remove secrets from texts of recordings, logs and error messages, by patterns of credentials.
 
 ``without_secrets`` removes only text that is clearly a credential, because a replay of the recording must still work.
-``message_without_secrets`` is for logs and errors, and also removes text that may be a credential. ``_secret_names``
-finds secrets by the names of their keys.
+``message_without_secrets`` is for logs and errors, and also removes text that may be a credential.
 """
 
 import os
@@ -79,11 +78,9 @@ _NAMED: Final = re.compile(
     r"(?P<value>b?\"(?:[^\"\\]|\\.)+\"?|b?'(?:[^'\\]|\\.)+'?|\\+[\"'][^\"']+|[^\s\"',;&}\])]{4,})",
     re.IGNORECASE,
 )
-"""Pattern for names with values in a sentence, such as ``api_key=…``, ``"Authorization": "Bearer …"`` and ``API key
-provided: …``.
+"""Pattern for names with values in a sentence, such as ``api_key=…`` and ``API key provided: …``.
 
-A match begins only at the beginning of a word. If a match could begin inside a word, the search of a long word would
-take seconds.
+A match begins only at the beginning of a word. Otherwise the search of a long word would take seconds.
 """
 _COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
 _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_])[\w*-]{4,}")
@@ -94,16 +91,12 @@ _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{3
 
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
-"""The minimum number of characters of an environment variable's value that counts as a secret. Shorter values may be
-ordinary words."""
+"""The minimum number of characters of a secret environment variable's value. Shorter values may be ordinary words."""
 
 
 def search_work(text: str) -> int:
-    """Estimate the maximum time that ``without_secrets`` takes for the text, in units of 0.1 µs. The estimate itself is
-    fast.
-
-    Text that may be a name, a URL or an XML element takes much more time than other text.
-    """
+    """Estimate, in units of 0.1 µs, the maximum time that ``without_secrets`` takes for the text. The estimate is
+    fast."""
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
     if colons or equals:
@@ -152,7 +145,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Remove the value of a secret name on a line. Several words after a colon count as a sentence, and are kept."""
+    """Remove the value of a secret name on a line. Several words after a colon are kept as a sentence."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -226,10 +219,10 @@ def _clean_named(found: re.Match[str]) -> str:
 
 
 def _without_user(url: str) -> str:
-    """Return the URL without user names and passwords. Nested URLs are also cleaned.
+    """Return the URL without user names and passwords, also of nested URLs. Takes linear time.
 
-    Some programs do not encode the password, so it may contain any character except spaces and quotes. The password
-    ends at the last ``@``. Takes linear time.
+    Some programs do not encode the password. So it may contain any character except spaces and quotes, and ends at the
+    last ``@``.
     """
     last = url.rfind("@")
     kept, begin = [], 0
@@ -250,7 +243,7 @@ def _without_query(url: str) -> str:
 
 
 def _environment_secrets() -> list[str]:
-    """Return the values of secret environment variables, the longest first, because a value may begin with a shorter
+    """Return the values of secret environment variables, the longest first, because a value may begin with another
     value."""
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}

@@ -45,7 +45,7 @@ ROWS: Final = (
     Row(
         "function call",
         "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. A repeated id becomes `<id>.2`, and a "
-        "missing id becomes `call_0`",
+        "missing id becomes `call_0`, `call_1` and so on",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),

@@ -1,8 +1,7 @@
 """Recognize calls that a user, a client or another system must answer, including ADK's own requests.
 
-ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts an answer only for calls in this
-list. A model may also invent a call with the name of one of ADK's requests. ADK refuses an invented call, and does not
-list the call's id.
+ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts answers only to these calls. A
+model may invent a call with the name of one of ADK's requests. ADK refuses this call, and does not list its id.
 """
 
 from collections.abc import Mapping
@@ -26,8 +25,8 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request on the call that needs approval. The client shows requests for input and for
-    credentials like calls of client tools.
+    The client shows an approval request on the call that needs approval, and the other requests like calls of client
+    tools.
     """
 
     APPROVAL = "approval"
@@ -46,17 +45,17 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of answer for which a complete call waits; ``None`` if one of the agent's tools answers the
-    call."""
+    """Return the kind of answer for which a complete call waits; ``None`` if a tool of the agent answers the call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call for which ADK requests a confirmation. ``args``: the arguments of the request.
+    """Return the call for which ADK requests a confirmation: ``id``, ``name`` and ``args``. Invalid values are left
+    out.
 
-    The result has the keys ``id``, ``name`` and ``args``. Keys that are missing or invalid in the request are left out.
+    ``args``: the arguments of the request.
     """
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
@@ -64,11 +63,7 @@ def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a credential request that may be sent to a browser.
-
-    Only fields that a user needs to sign in are copied. The other fields can contain client secrets, API keys and
-    tokens.
-    """
+    """Return the fields of a credential request that a user needs to sign in. Other fields can contain secrets."""
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
     oauth2 = _mapping(_mapping(config, "exchangedAuthCredential", "exchanged_auth_credential"), "oauth2")
@@ -102,8 +97,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if the function response approves a call, False if it denies a call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``. In place of these keys, the response may have a key
-    ``response`` with this object as JSON text.
+    An approval or denial is ``{"confirmed": bool, …}``, or an object with this JSON as text under ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

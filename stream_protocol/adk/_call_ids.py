@@ -1,11 +1,10 @@
 """Client ids for the calls of a chat.
 
-A client id is unique in its chat, because the client finds calls by id alone. ADK's ids are not unique: a model may
-number the calls of each response from zero. A workflow may use one fixed id for all its questions.
+A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique: a model may number the
+calls of each response from zero, and a workflow may use one id for all its questions.
 
-The client id of a call is ADK's id if no earlier call of the chat has this id. Otherwise the client id is ``<id>.2``,
-``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on. Ids that are already used are
-skipped.
+The client id is ADK's id if no earlier call of the chat has it, and otherwise the first free id of ``<id>.2``,
+``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 """
 
 from bisect import bisect_left
@@ -24,8 +23,7 @@ class CallIds(Collection[str]):
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._earlier: CallIds | None = None
-        """The object from which this object was copied, if it was copied. Its first ``_begin`` ids count as ids of this
-        object."""
+        """The object from which this object was copied. Its first ``_begin`` ids count as ids of this object."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
@@ -46,8 +44,7 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time. Later changes of the copy do not affect the original. Later changes of the
-        original do not affect the copy."""
+        """Return an independent copy in constant time."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
@@ -75,11 +72,8 @@ class CallIds(Collection[str]):
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest ``NUMBER`` in ids of the form ``<adk_id>.NUMBER``, among the first ``count`` client ids of
-        the chat.
-
-        The search for an unused number begins after the returned number.
-        """
+        """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the first ``count`` client ids of the
+        chat."""
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]
@@ -89,22 +83,20 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""The empty ``CallIds`` of a chat without messages. Callers must copy this object before they add ids."""
+"""The empty ``CallIds`` of a chat without messages. Callers must copy it before they add ids."""
 
 
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Match call ids that only the client's message has with stored calls: id in the message -> id of the stored call.
+    """Match calls in the client's message that the session does not have with stored calls: client's id -> stored id.
 
-    An id can be missing in the session for two reasons. If a model adapter sends no call ids, ADK generates one id for
-    the partial event and a second id for the complete event. The client has the first id, and the session has the
-    second. If parallel agents use the same id, the order of their stored calls may differ from the order in which the
-    client received the calls.
+    The session lacks an id if a model adapter sends no call ids. ADK then generates one id for the partial event, which
+    the client has, and a second id for the complete event. The order of calls may differ if parallel agents use the
+    same id.
 
-    The client's calls with unknown ids are matched in order with the stored calls of the same tool. ``shown``: id and
-    tool of each call in the client's message. ``tools``: id -> tool, for all stored calls. ``unanswered``: the stored
-    calls to match.
+    Calls are matched in order with the calls of the same tool in ``unanswered``. ``shown``: id and tool of each call in
+    the client's message. ``tools``: id -> tool, for all stored calls.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

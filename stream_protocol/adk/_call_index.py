@@ -1,7 +1,6 @@
 """Index of tool calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
 
-Nearly every id belongs to one call. If several calls have the same id, they are indexed by rank. The rank of a call is
-the tuple of properties by which a search chooses between these calls.
+Calls with the same id are indexed by rank: the properties by which a search chooses between these calls.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -21,15 +20,14 @@ USER: Final = "user"
 """The author's name in the user's events. ADK also stores some results with this author."""
 
 MAX_ANSWERED: Final = 8
-"""The number of newest calls with the same id that are always kept. Older calls are dropped when they have a
-response."""
+"""The number of newest calls with the same id that are always kept. Older calls are dropped after their response."""
 
 _MAX_DEPTH: Final = 32
 """The number of nesting levels at which arguments are compared by value. Deeper levels are compared by ``repr``."""
 
 
 class CallReference(NamedTuple):
-    """Data that identifies a call. Events, and the code inside a tool, use this data to refer to a call."""
+    """Data with which events, and the code inside a tool, refer to a call."""
 
     id: str | None
     """The call's id in ADK. Several calls may have this id."""
@@ -44,22 +42,17 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The JSON field that stores ``number``: ``{"number": 1}``. Empty for the number 0 and for an unknown
-        number."""
+        """The JSON field that stores ``number``: ``{"number": 1}``. Empty for 0 and for an unknown number."""
         return {"number": self.number} if self.number else {}
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call whose id and number are stored. ``stored``: the result of
-    ``CallReference.stored_number``.
-
-    ``author`` and ``branch``: the name and the branch of the agent that made the call.
-    """
+    """Return the reference to a call of this author and branch. ``stored``: a dictionary with ``stored_number``."""
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the tool calls inside which the agent with this branch runs, from the outermost call to the innermost.
+    """Yield the tool calls inside which the agent with this branch runs, the outermost first.
 
     ADK appends ``<tool>@<call id>`` to the branch of an agent that runs inside a tool call.
     """
@@ -92,8 +85,7 @@ class KnownCall:
     has_id: bool = True
     """False if ADK has given the call no id so far."""
     opened: int | None = None
-    """The number of the call in ``OpenCalls``. A response to the call resets this number to ``None``, and the next
-    approval request for the call sets a new number."""
+    """The number of the call in ``OpenCalls``; ``None`` while the call has a response."""
     placeholders: int = 0
     """The number of function responses to the call that are only placeholders."""
     approval_id: str = ""
@@ -103,15 +95,12 @@ class KnownCall:
     decided: bool = False
     """True after the user has approved or denied the call, until the call has a response."""
     mentioned: bool = False
-    """True if the newest event contains the call. If the event has the same id a second time, it is the id of a
-    different call."""
+    """True if the newest event contains the call. A second call with the same id in this event is a different call."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """For each id of this call, the group of all calls with this id. The first group is set as ``[group]``, because
-    ``append`` to an empty list reserves more memory."""
+    """For each id of this call, the group of all calls with this id."""
 
     entry: Any = None
-    """An object that code outside this module stores for the call: its state in a message, its answers in a session, or
-    its execution."""
+    """An object that code outside this module stores for the call."""
 
     @property
     def content(self) -> Hashable:
@@ -145,13 +134,12 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key. If the function
-returns ``None`` for a call's rank, the search skips the call."""
+"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key, and skips calls
+with the key ``None``."""
 
 
 class CallsUnderId:
-    """The calls with one id in ADK. If there are several, an index finds the oldest call of each rank (see
-    ``KnownCall.rank``)."""
+    """The calls with one id in ADK. If there are several, an index finds the oldest call of each rank."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
 
@@ -167,7 +155,7 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """The added calls in order: call -> its number, from 0. Calls that ``add`` has dropped are missing."""
+        """The added calls in order: call -> its number, from 0. Dropped calls are missing."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
@@ -190,7 +178,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index, because the ``KnownCall.rank`` of the call ``known`` may have changed."""
+        """Update the index after a change of the call's ``KnownCall.rank``."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -201,10 +189,8 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call with the smallest sort key. Of several such calls, return the oldest.
-
-        ``key``: takes a call's ``KnownCall.rank``, and returns its sort key. ``speaker``: the only agent to search.
-        """
+        """Return the call with the smallest sort key; of several such calls, the oldest. ``speaker``: the only agent to
+        search."""
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
@@ -217,15 +203,14 @@ class CallsUnderId:
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Return the call of this tool with these arguments that has the smallest sort key. A call is skipped if
-        ``key`` returns ``None`` for its ``KnownCall.rank``."""
+        """Like ``first``, but only for calls of this tool with these arguments."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if ``condition`` returns True for the ``KnownCall.rank`` of at least one call."""
+        """Return True if ``condition`` returns True for the rank of at least one call."""
         if self._index is None:
             return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
@@ -266,7 +251,7 @@ class _Index:
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries that became empty when the call ``known`` was removed."""
+        """Remove the index entries that are empty without the call ``known``."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
@@ -274,8 +259,7 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by rank (see ``KnownCall.rank``). When the rank of a call has changed, the next lookup removes the
-    call's entry under the old rank."""
+    """Index of calls by rank. A lookup removes the entries of calls whose rank has changed."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -287,7 +271,7 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Yield each ``KnownCall.rank`` with the oldest call of this rank, and the call's number (lower is older)."""
+        """Yield each rank with the oldest call of this rank, and the call's number (lower is older)."""
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -309,21 +293,21 @@ class OpenCalls:
         self._count = 0
         """The number of calls that were added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
-        """Tool, speaker, and True or False -> heap of open calls. The heaps under True have only calls without an id.
+        """(tool, speaker, True for calls without an id) -> heap of open calls.
 
-        If the speaker is ``None``, the heap has the calls of all speakers. A call is added when the name of its tool
-        becomes known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
+        The speaker ``None`` stands for all speakers. The attribute is ``None`` without calls, because an emptied
+        dictionary keeps its memory.
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add a call that waits for a function response, as the newest call. The name of its tool may be unknown."""
+        """Add a call as the newest call that waits for a function response. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Index the call by the name of its tool. Call this method when the name becomes known."""
+        """Index the call by the name of its tool, which has become known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}
@@ -333,15 +317,14 @@ class OpenCalls:
                 heappush(heap, (known.opened, known))
 
     def close(self, known: KnownCall) -> None:
-        """Remove a call, because it has a response now."""
+        """Remove a call that has a response now."""
         known.opened = None
         for lacks_id in (False, True):
             for speaker in (known.speaker, None):
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest unanswered call of this tool that the agent ``speaker`` has made. If there is none, return
-        the oldest unanswered call of the tool by any agent.
+        """Return the oldest unanswered call of this tool by the agent ``speaker``; if there is none, by any agent.
 
         ``lacks_id``: True to search only calls to which ADK has given no id.
         """
@@ -364,11 +347,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat. Finds the message with the call to which a later result belongs.
-
-    The call must have the id and the tool of the result. If several messages have such a call, the newest message is
-    found.
-    """
+    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
+    message with a call of the result's id and tool."""
 
     __slots__ = ("_by_call",)
 
@@ -376,11 +356,11 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the tool calls of an event to the index. ``message``: the message to which the event belongs."""
+        """Add the tool calls of an event. ``message``: the message to which the event belongs."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:
-        """Return the message that contains the tool call of this result; ``None`` if no message contains it."""
+        """Return the message with the tool call of this result; ``None`` if there is none."""
         return self._by_call.get((result.id, result.name))
 
 

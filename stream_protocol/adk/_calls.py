@@ -1,8 +1,8 @@
 """Find the tool call to which a function response, an approval, an answer or an event of a running tool belongs.
 
-The search needs more than the id. Several calls can have the same id, even in one event. So the search also uses the
-complete event with the call, and the number of responses to the call. The search does not use partial events or sent
-chunks, because a session does not store them. So live responses and stored chats give equal results.
+Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
+number of responses to the call. A session stores no partial events. So the search does not use them, and finds the same
+calls in live responses and in stored chats.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,11 @@ class Answered(NamedTuple):
     """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call. For the answer to an
-    approval request, this is the call that needs approval; ``None`` if a newer request has replaced this request."""
+    """The call that the response answers; ``None`` if no event of the message has the call.
+
+    For the answer to an approval request, this is the call that needs approval. It is ``None`` if the request was
+    replaced by a newer request.
+    """
     is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
@@ -33,7 +36,7 @@ class Answered(NamedTuple):
 
 
 class KnownCalls:
-    """The tool calls of one assistant message. Finds the call to which a later event of this message belongs."""
+    """The tool calls of one assistant message."""
 
     __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
@@ -52,21 +55,22 @@ class KnownCalls:
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose rank has changed, each with the groups of calls whose indexes the next lookup must update.
-        ``None`` if no index must be updated."""
+        """Calls whose rank has changed, each with the groups whose indexes the next lookup must update. ``None`` if
+        there are none."""
 
     def read_event(self, facts: "EventFacts") -> None:
-        """Read the next event. An event of the user begins a new run, but a steering message (sent during a run) does
-        not. Call this method before the event's calls and results are read."""
+        """Read the next event, before its calls and results. An event of the user begins a new run; a steering message
+        does not."""
         if facts.by_user:
             self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin a new run. A call of the new run is never treated as a repetition of an earlier run's call."""
+        """Begin a new run. A call of the new run never counts as a repetition of an earlier run's call."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a tool call, and return it. ``shown``: True to give the call an id in the client."""
+        """Add a tool call, and return it. ``shown``: True if the client gets the call. The call then also gets a client
+        id."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -90,19 +94,17 @@ class KnownCalls:
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call with this id that the agent ``speaker`` has made; ``None`` if there is none."""
+        """Return the newest call with this id by the agent ``speaker``; ``None`` if there is none."""
         calls = self._same_id.get(adk_id)
         return None if calls is None else calls.newest(speaker)
 
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Return the ``KnownCall`` for a complete function call. Add the call if it is new. Return ``None`` for a
-        repeated call.
+        """Return the ``KnownCall`` for a complete function call, which may be new; ``None`` for a repeated call.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known
-        call, if pieces of the call were streamed before; otherwise ``None``. ``shown``: True to give a new call an id
-        in the client.
+        call, if pieces of it were streamed. ``shown``: see ``new``.
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
@@ -120,8 +122,11 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the earlier call that this complete call repeats; ``None`` if there is no such call. A call repeats an
-        earlier call without a response if both have the same run, agent, tool and arguments."""
+        """Return the earlier call that this complete call repeats: an unanswered call with the same run, agent, tool
+        and arguments.
+
+        Return ``None`` if there is no such call.
+        """
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -132,7 +137,7 @@ class KnownCalls:
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the tool's name and the arguments of a call. ``event``: the event with the complete call; ``None`` if
-        the name and the arguments come from an approval request for the call."""
+        they come from an approval request."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -144,11 +149,10 @@ class KnownCalls:
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
     ) -> KnownCall | None:
-        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
+        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval, which may be new.
 
-        Return ``None`` if an event repeats a request that the user has not answered yet. Add the call if no earlier
-        event contains the call. A new request for a call replaces the earlier request. ``args``: the arguments of the
-        request. ``shown``: True to give a new call an id in the client.
+        Return ``None`` for a repetition of a request that the user has not answered yet. Any other new request for a
+        call replaces the earlier request. ``args``: the arguments of the request. ``shown``: see ``new``.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -166,7 +170,7 @@ class KnownCalls:
         return known
 
     def reopen(self, known: KnownCall) -> None:
-        """Let the call wait for a response again, because its tool has not run yet or runs a second time."""
+        """Let the call wait for a response again, because its tool has not run yet or runs again."""
         if known.opened is None:
             self._open.add(known)
 
@@ -179,8 +183,7 @@ class KnownCalls:
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call for which ADK requests an approval. ``original``: the result of ``confirmed_call`` for the
-        request. It has the ``id`` of the call, and the ``name`` and ``args`` if the request has them."""
+        """Return the call for which ADK requests an approval. ``original``: the result of ``confirmed_call``."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -195,23 +198,28 @@ class KnownCalls:
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Call ``resolve_response`` for a function response of this event, and return its result."""
+        """Call ``resolve_response`` for a function response of this event."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this function response answers, if the user has not answered the approval request for
-        the call; otherwise ``None``. The response is not counted: call ``read_result`` next."""
+        """Return the call that this function response answers, if the user has not answered its approval request;
+        otherwise ``None``.
+
+        The response is not counted: call ``read_result`` next.
+        """
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if a call was approved, but only its result in this event shows the approval. The session then
-        lacks the user's answer to the approval request. Call this method before the event's calls and results are
-        read."""
+        """Return True if only a result in this event shows that a call was approved, so that the session lacks the
+        user's answer.
+
+        Call this method before the event's calls and results are read.
+        """
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
             return False
@@ -227,16 +235,15 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers, and count the response. For the order of the search, see
-        ``find_answered``.
+        """Find the call that a function response answers (see ``find_answered``), and count the response.
 
-        The user's answer to an approval request is not counted as a response to the call that needs approval. The next
-        response with the call's id belongs to the approved or denied call, even if several calls have the id. Answers
-        to approval requests that a newer request has replaced are ignored.
+        The answer to an approval request does not count as a response to the call that needs approval. The next
+        response with the call's id belongs to the decided call. Answers to requests that a newer request has replaced
+        are ignored.
 
-        ``speaker``: the author of the response; ``None`` for the user, and for responses that ADK stores with the user
-        as author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``:
-        True if a real result will follow. ``by_user``: True if the user has sent the response.
+        ``speaker``: the author of the response; ``None`` if ADK stores the user as the author. ``reference``: the id,
+        the tool and, if known, the number of the answered call. ``is_placeholder``: True if a real result will follow.
+        ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:
@@ -272,8 +279,8 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, but do not count the response.
 
-        A response without an id answers the oldest unanswered call of its tool. Calls by the response's author come
-        first. A response with an unknown id answers the oldest unanswered call of its tool that has no id.
+        A response without an id answers the oldest unanswered call of its tool, first by the response's author. A
+        response with an unknown id answers the oldest unanswered call of its tool that has no id.
 
         If several calls have the response's id, the search prefers, in this order:
 
@@ -283,8 +290,7 @@ class KnownCalls:
         4. calls with the fewest responses and, for a placeholder, the fewest placeholders,
         5. the oldest call.
 
-        A call that already has a response does not match a response of a different tool. ``reference``: see
-        ``resolve_response``.
+        A call that already has a response does not match a response of a different tool.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)
@@ -313,8 +319,7 @@ class KnownCalls:
         event: object = None,
         args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
-        """Find the call of a running tool, for example to show the tool's exception, its data, or the events of its
-        agent.
+        """Find the call of a running tool.
 
         If several calls have the id of the reference, the search prefers, in this order:
 
@@ -331,7 +336,7 @@ class KnownCalls:
     def find_several(
         self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
     ) -> list[KnownCall]:
-        """Return up to ``count`` calls to which ``reference`` may refer, in the order that ``find`` describes."""
+        """Return up to ``count`` calls to which ``reference`` may refer, in the order of ``find``."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
@@ -358,8 +363,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that ``KnownCall.rank`` of a call has changed. ``places``: the groups of calls whose indexes the next
-        lookup must update."""
+        """Record that the rank of a call has changed. ``places``: the groups of calls that contain the call."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -371,8 +375,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Make ``event`` the current event. If it is a new event, clear the data about the calls of the previous
-        event."""
+        """Make ``event`` the current event. A new event clears the data about the calls of the previous event."""
         if event is not self._event:
             self._event = event
             self._counts = None

@@ -1,7 +1,4 @@
-"""Read events that are dictionaries: from an Agent Engine, the API server or a file.
-
-Each dictionary is converted to ADK's ``Event``. ADK is imported when the first dictionary is converted.
-"""
+"""Convert events that are dictionaries to ADK's ``Event``. The first dictionary imports ADK."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,8 +34,7 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Context manager that suppresses warnings. Use it to read events a second time, because their warnings were
-        logged the first time."""
+        """Context manager that suppresses warnings while events are read a second time."""
         before, self._silent = self._silent, True
         try:
             yield
@@ -60,16 +56,16 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program. So functions that read an iterator raise this error to their caller. They do
-    not report a failed run to the client.
+    Such an item is a bug in the program. So the caller of the function that reads the iterator gets this error, and not
+    the client.
     """
 
 
 def read_event(value: object, warn: WarnOnce) -> "Event":
-    """Convert a dictionary to an ADK event. The dictionary is not changed.
+    """Convert a dictionary, which stays unchanged, to an ADK event.
 
-    Omits fields and values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if
-    the rest of the event cannot be read.
+    Omits values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if the rest of
+    the event cannot be read.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
@@ -94,9 +90,9 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """Return the events as ADK's objects. Items that are not ADK's objects are converted by ``read_event``.
+    """Return the events as ADK's objects; the given sequence itself if no item is converted.
 
-    Returns the given sequence if no item is converted. Raises ``NotAnEventError`` for an item that is not an event.
+    Raises ``NotAnEventError`` for an item that is not an event.
     """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
     example_of_type = {type(event): event for event in known}
@@ -106,8 +102,6 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Return True for an event object of ADK.
-
-    Return False for every dictionary, even for a subclass with the attributes of an event.
-    """
+    """Return True for an event object of ADK. Return False for every dictionary, even for one with the attributes of an
+    event."""
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

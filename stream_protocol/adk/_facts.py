@@ -1,8 +1,7 @@
-"""Types for the content of an ADK event. All code that reads events uses these types.
+"""Types for the content of an ADK event.
 
-``EventFacts`` is a parsed event. It has the author and the run. It has a ``Part`` for each part of the event, in order,
-and a ``Report`` for each other field with a value. ``Part`` and ``Report`` are closed unions, so ``match`` can cover
-all their types.
+``EventFacts`` is a parsed event. It has a ``Part`` for each part of the event, in order, and a ``Report`` for each
+other field with a value. Both are closed unions, so ``match`` can cover all their types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,7 +101,7 @@ class Result(NamedTuple):
     value: dict[str, Any] | None
     waits_for: CallKind | None
     """The kind of answer for which the call waits: ``APPROVAL`` or ``CREDENTIAL``. ``None`` if the response is a
-    result, and not a placeholder."""
+    result."""
     hint: str | None = None
     """The text that a tool shows the user when it requests an approval itself."""
     payload: Any = None
@@ -113,7 +112,7 @@ class Result(NamedTuple):
     nested: NestedEvents | None = None
     """The events of the agent that ran inside the call; ``None`` if none are stored."""
     number: int | None = None
-    """The number of the answered call, if the event stores this number. See ``CallReference``."""
+    """The number of the answered call, if the event stores it (see ``CallReference``)."""
 
     @property
     def answered(self) -> CallReference:
@@ -286,7 +285,7 @@ class StateChange(NamedTuple):
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. The session of the outer agent does not store this event."""
+    """An event of an agent that runs inside a tool call. The outer agent's session does not store this event."""
 
     call: CallReference
     event: Any
@@ -319,7 +318,7 @@ R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """The content of an ADK event in this library's types: author and run, parts, and reports of other fields."""
+    """The content of an ADK event in this library's types."""
 
     event: "Event"
     """ADK's event, so that it can be stored, copied or passed to ADK."""
@@ -329,8 +328,8 @@ class EventFacts(NamedTuple):
     scope: str | None
     """The id of the call that started the event's task-mode agent; ``None`` for other agents."""
     by_user: bool
-    """True for events of the user, except steering messages. False for the result of a task-mode agent, although the
-    author of this event is ``user``."""
+    """True for events of the user, except steering messages. False for a task-mode agent's result, which has the author
+    ``user``."""
     in_users_name: bool
     """True if the author is ``user``, as for the user's events and for some results that ADK stores."""
     is_fragment: bool
@@ -362,8 +361,7 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files with the event. In ADK 1.x, such an event can also answer calls. False
-        if the event only answers calls."""
+        """True if the user sends a text or files. In ADK 1.x, such an event can also answer calls."""
         return self.by_user and bool(self.parts) and (self.has_text_or_file or not self.results)
 
     @property
@@ -373,8 +371,7 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """True if the event has content, a failure, an output or speech. State changes, artifacts and token counts do
-        not count."""
+        """True if the event has content, a failure, an output or speech."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property

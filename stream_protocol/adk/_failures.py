@@ -39,14 +39,14 @@ FINISH_REASONS: dict[str, FinishReason] = {
 """google-genai's ``FinishReason`` -> the AI SDK's finish reason. All other reasons become ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons that name no cause. If an error message is also present, the model's response was interrupted."""
+"""Finish reasons that name no cause. With an error message, they mean that the model's response was interrupted."""
 
 RESULT = "result"
 """The key of an object that wraps a single value. ADK wraps tool results, and this library wraps client outputs."""
 
 
 def reports_error(event: "Event") -> bool:
-    """Return True if the event has an error code or an error message. The error code may be only a finish reason."""
+    """Return True if the event has an error code, which may be only a finish reason, or an error message."""
     return bool(event.error_code or event.error_message)
 
 
@@ -56,16 +56,14 @@ def is_aborted(event: "Event") -> bool:
 
 
 def is_failure(event: "Event") -> bool:
-    """Return True for an event that reports a failure. Finish reasons, and the end of an aborted run, do not count as
-    failures."""
+    """Return True for a failure. Finish reasons, and the end of an aborted run, are not failures."""
     return reports_error(event) and not is_aborted(event) and told_reason(event) is None
 
 
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason, if the event's error is only a finish reason; ``None`` if the error is a real failure.
 
-    ADK sets an error code for every finish reason except ``STOP``. So a truncated or filtered response also has an
-    error code, but such a response does not count as a failure.
+    ADK sets an error code for every finish reason except ``STOP``, for example for a truncated response.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:
@@ -74,7 +72,7 @@ def told_reason(event: "Event") -> str | None:
 
 
 def client_output(response: Any) -> Any:
-    """Return the output of a client tool. ``response``: the object that ADK stores for this output."""
+    """Return the output of a client tool from the object that ADK stores for it."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -82,18 +80,15 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """Return the error text of a call whose result cannot be converted to JSON.
-
-    ``error``: the cause, with the location of the invalid value in the result.
-    """
+    """Return the error text of a call whose result cannot be converted to JSON. ``error``: names the invalid value."""
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 
 def failure_text(response: Any) -> str | None:
     """Return the error text in the response of a failed call; ``None`` if the call succeeded.
 
-    If ADK could not run a call, the response has only the key ``error``. The result of a failed MCP call has
-    ``isError`` or ``is_error``. For such a result, the function returns the result's text.
+    The response has only the key ``error`` if ADK could not run the call. MCP marks a failed call with ``isError`` or
+    ``is_error``.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

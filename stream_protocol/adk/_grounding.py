@@ -1,8 +1,7 @@
 """Read the sources of an event, the citations in its text, and Google's suggested searches.
 
 Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
-whole text. A callback may change or divide the text, so that a range does not fit the text any more. Such a range is
-left out.
+whole text. A range that does not fit the text is left out, because a callback may have changed the text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,12 +21,11 @@ _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The values of bytes that continue a character in UTF-8."""
 
 _COUNTED: Final = 4096
-"""The size of a text block, in bytes. The characters of a block are counted once for all citations."""
+"""The size of a text block, in bytes. The characters of a block are counted only once."""
 
 
 def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
-    """Yield the sources, citations and search suggestions of an event. ``parts``: the event's parts in this library's
-    types."""
+    """Yield the sources, citations and search suggestions of an event."""
     places = _Places(parts)
     if (grounding := event.grounding_metadata) is not None:
         sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]
@@ -57,7 +55,7 @@ def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
 
 
 def _quote(chunk: "types.GroundingChunk") -> str | None:
-    """Return the text of a retrieved document; ``None`` for a web page, because Google sends no text of web pages."""
+    """Return the text of a retrieved document; ``None`` for a web page, whose text Google does not send."""
     document = chunk.retrieved_context
     text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
     return text[:MAX_QUOTE] if text else None
@@ -99,11 +97,12 @@ class _Places:
         """Return the start and the end of a range in the event's text, in characters; ``None`` if the range does not
         fit.
 
-        ``start``, ``end``: positions in bytes, in the part with the index ``part``. ``part`` and ``start`` may be
-        ``None`` in place of 0, because Protobuf omits this value. Positions in the first part may also be positions in
-        the whole text, because ADK joins streamed parts and puts thoughts before the joined text. If the range does not
-        fit the first part, the range in the whole text is returned if it equals ``text``. Without ``text``, it is
-        returned only if the event has exactly one text.
+        ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits 0, so ``part`` and
+        ``start`` may be ``None``.
+
+        Positions in the first part may also be positions in the whole text, because ADK joins streamed parts and puts
+        thoughts first. Such a range must equal ``text``. Without ``text``, it counts only if the event has exactly one
+        text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -135,10 +134,8 @@ class _Utf8:
         self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
 
     def characters_before(self, place: int) -> int | None:
-        """Return the number of characters before the UTF-8 byte at the position ``place``.
-
-        Return ``None`` if the byte is inside a character or outside the text.
-        """
+        """Return the number of characters before a byte; ``None`` if the byte is inside a character or outside the
+        text."""
         if not 0 <= place <= len(self._bytes):
             return None
         if place < len(self._bytes) and self._bytes[place] in _CONTINUATION:

@@ -1,9 +1,6 @@
 """Read the JSON of an event that a different version of ADK or google-genai may have written.
 
-The pydantic models of ADK and google-genai refuse unknown keys and values. This module omits such keys and values, and
-reads the rest of the event.
-
-This module imports ADK.
+The pydantic models of ADK and google-genai refuse unknown keys and values. So this module omits them. It imports ADK.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,18 +16,18 @@ from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. An object without a required field is omitted completely."""
+"""pydantic's error type for a missing field. An object without a required field is omitted."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
 """Arguments of the constructor of ``Event`` that are not fields of the installed ADK.
 
-ADK never writes these arguments to JSON. If JSON has such a key, the key is a field of a different version.
+In JSON, such a key is a field of a different ADK version, because ADK never writes these arguments.
 """
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Validation errors that name no location. An enum of google-genai raises such an error for a number. pydantic raises
-such an error for a key that is not a text."""
+"""Validation errors that name no location: google-genai's for an enum that is a number, pydantic's for a key that is
+not a text."""
 
 _ANY_EVENT: Final = {"author": "agent"}
 """The fields that every event must have."""
@@ -39,10 +36,10 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
+    """Convert JSON to an event, without the fields that the installed ADK cannot read. Logs a warning for each.
 
-    An enum value that the installed google-genai does not know is kept. google-genai then emits a Python warning.
-    Raises ``NotAnEventError`` if the rest of the event cannot be read.
+    Unknown values of google-genai's enums are kept, with a Python warning. Raises ``NotAnEventError`` if the rest of
+    the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -57,7 +54,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event. Removes the fields from ``value`` that the installed ADK refuses."""
+    """Convert JSON to an event. Removes the refused fields from ``value``."""
     for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
         warn(f"Ignored the field {location}, {_UNREADABLE}.")
         del location.container[location.key]
@@ -79,12 +76,11 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the values for which ADK's validation raises an error of ``_TYPE_ERRORS``. Of nested
-    values, yield only the innermost.
+    """Yield the innermost values for which ADK's validation raises an error of ``_TYPE_ERRORS``.
 
-    These errors name no location. So this function validates each value in an event that has only this value.
-    ``within``: a function that returns an event with its argument in place of ``value``. Values of a list are yielded
-    from the last to the first, so that a caller can delete each value immediately.
+    These errors name no location. So each value is validated in an event that has only this value: ``within`` returns
+    this event. Lists are searched from the last item to the first, so that the caller can delete each yielded value at
+    once.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -136,7 +132,7 @@ class _Location:
     key: int | str
     """The key or the index of the value in its container."""
     names: list[str]
-    """The keys on the path from the event to the value. List indexes are left out."""
+    """The keys on the path from the event to the value, without list indexes."""
 
     @property
     def index(self) -> int:
@@ -151,8 +147,8 @@ class _Location:
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
     """Return the location of the value to which the path of a pydantic error leads; ``None`` if there is none.
 
-    The path and the event's JSON may use different styles of keys: camelCase and snake_case. Some steps of the path
-    name a member of a union type. These steps are skipped, because they are not keys.
+    The path may use other keys than the JSON (camelCase, snake_case). Its steps that name a member of a union are
+    skipped.
     """
     location: _Location | None = None
     names: list[str] = []
@@ -178,5 +174,5 @@ def _without_case(key: str) -> str:
 
 
 def _printable(key: str) -> str:
-    """Return the key for an error message. A long key, or a key with control characters, is returned as JSON."""
+    """Return the key for an error message: as JSON if it is long or has control characters."""
     return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

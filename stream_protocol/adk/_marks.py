@@ -1,15 +1,14 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while the run works. The message is stored before the next
-  model call. The assistant's message continues after the steering message.
+- A steering message is a user message that a run receives while the run works. It is stored before the next model call.
+  The assistant's message continues after it.
 - A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
   neither yields nor stores posted events. They are converted and recorded like partial events.
-- A nested event is an event of an agent that runs inside a tool call, in a separate session, as with ``AgentTool``.
-  While the tool runs, each nested event is sent in a posted event. The event with the tool's response stores the nested
-  events, up to a limit.
+- A nested event is an event of an agent that runs inside a tool call in a separate session, as with ``AgentTool``. A
+  posted event sends it at once. The event with the tool's response stores the nested events, up to a limit.
 - An answered number shows which of several calls with the same id a function response answers.
-- A note is the title or the approval reason that a tool declares for users. The run's plugin writes notes to events
-  before the events are stored.
+- A note is the title or the approval reason that a tool declares for users. The run's plugin adds notes before ADK
+  stores the events.
 """
 
 from collections import defaultdict
@@ -23,15 +22,13 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import FunctionResponse
 
-    from stream_protocol.adk._running_calls import RunningCall
-
 T = TypeVar("T")
 
 METADATA_KEY: Final = "adk_ui_stream"
 """The key of this library's object in the ``custom_metadata`` of a stored event."""
 
 STEERING_KEY: Final = "steering"
-"""The key of a steering message's data in the object under ``METADATA_KEY``. The data has the message's ``id``."""
+"""The key of a steering message's data (its ``id``) in the object under ``METADATA_KEY``."""
 
 CONTEXT_KEY: Final = "context"
 """The key of the context that the client sends, in a request's body and in the data of a steering message."""
@@ -40,49 +37,40 @@ POSTED_KEY: Final = "adk_ui_stream_posted"
 """The key in ``custom_metadata`` that marks a posted event. Its value is the kind of the posted event."""
 
 POSTED_WIDGETS: Final = "widgets"
-"""The kind of a posted event with UI widgets in its actions. The widgets hold an app's data, or the progress of a
-call."""
+"""The kind of a posted event with UI widgets, which hold an app's data or the progress of a call."""
 
 POSTED_NESTED: Final = "nested"
 """The kind of a posted event that contains a nested event."""
 
 NESTED_EVENT: Final = "adk_ui_stream_nested_event"
-"""The key of a nested event in the ``custom_metadata`` of a posted event. The value is ``{"call_id": …, "event": …}``.
-
-The value also has ``"number"`` if an earlier call of the same event has the same id. See ``CallReference``.
-"""
+"""The key of a nested event in the ``custom_metadata`` of a posted event. The value is ``{"call_id": …, "event": …}``,
+and ``"number"`` if an earlier call of the same event has the same id."""
 
 NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
 """The key of stored nested events in the ``custom_metadata`` of an event with function responses.
 
-The value maps call ids to ``{"events": […], "omitted": …}``. If the event has several responses with the same id, the
-value for this id is a list with one such object for each response. In the list, ``null`` means that a response has no
-nested events.
+The value maps call ids to ``{"events": […], "omitted": …}``. If several responses have the same id, the value is a list
+with one such object, or ``null``, for each response.
 """
 
 CARDS_KEY: Final = "adk_ui_stream_cards"
-"""The key of tool titles and approval notes in ``custom_metadata``.
-
-The value is ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
-"""
+"""The key of tool titles and approval notes: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``."""
 
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""The key of answered numbers in ``custom_metadata``. The value is ``{CALL_ID: [NUMBER, …]}``.
+"""The key of answered numbers in ``custom_metadata``: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has one number for each function response with this id: the number of the call that the response answers, or
-``null``. An id is left out if its responses answer the calls with this id in order.
+The list has the number of the answered call, or ``null``, for each function response with this id. An id is left out if
+its responses answer the calls with this id in order.
 """
 
 
 def steering_id(event: "Event") -> str | None:
-    """Return the id of the steering message (a user message sent during a run) in an event; ``None`` for every other
-    event."""
+    """Return the id of the steering message in an event; ``None`` for every other event."""
     return steering_mark_id(event.custom_metadata)
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the data of a steering message (a user message sent during a run): its id, and its context if it has one.
-    ``None`` if the event has no steering message."""
+    """Return the data of a steering message: its id, and its context if it has one. ``None`` for any other event."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -91,8 +79,7 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message (a user message sent during a run) from an event's ``custom_metadata``;
-    ``None`` if there is none."""
+    """Return the id of the steering message from an event's ``custom_metadata``; ``None`` if there is none."""
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id
@@ -100,27 +87,22 @@ def steering_mark_id(custom_metadata: Any) -> str | None:
 
 
 def posted_kind(event: "Event") -> str | None:
-    """Return the kind of a posted event, which a running tool sends to the client; ``None`` for an event that ADK
-    made."""
+    """Return the kind of a posted event; ``None`` for an event that ADK made."""
     metadata = event.custom_metadata
     kind = metadata.get(POSTED_KEY) if metadata else None
     return kind if isinstance(kind, str) else None
 
 
 def is_posted_data(event: "Event") -> bool:
-    """Return True if a running tool has sent the data of this event to the client. The tool may belong to an agent
-    inside a tool call.
-
-    ADK stores such data in a later event.
-    """
+    """Return True if a running tool has sent the data of this event, also inside a tool call. ADK stores the data in a
+    later event."""
     while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
         event = carried.event
     return posted_kind(event) == POSTED_WIDGETS
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event inside a posted event: the event of an agent that runs inside a tool call. ``None`` if
-    ``event`` contains no nested event."""
+    """Return the nested event inside a posted event; ``None`` if there is none."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -129,8 +111,7 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the events of the agent that ran inside the answered tool call, as stored in ``event``; ``None`` if there
-    are none."""
+    """Return the nested events of the answered tool call that ``event`` stores; ``None`` if there are none."""
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -141,23 +122,8 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
     return None
 
 
-def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
-    """Return the value to store under ``ANSWERED_KEY`` in an event: call id -> the numbers of the answered calls.
-    ``answered``: for each function response of the event, the call that the response answers."""
-    numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
-    return {
-        call_id: found
-        for call_id, found in numbers.items()
-        if any(number not in (None, place) for place, number in enumerate(found))
-    }
-
-
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this function response answers. The number distinguishes calls with equal ids.
-    ``None`` if the event's metadata have no number.
-
-    ``event``: the event that contains the response.
-    """
+    """Return the number of the call that this response of the event answers; ``None`` if the event stores no number."""
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)
@@ -166,8 +132,7 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Group the items by the id of their function response: call id -> list of items. ``item_of`` finds the item for
-    one response in such a list.
+    """Group items by the id of their function response: call id -> list of items.
 
     ``items``: one item for each function response of the event, in their order.
     """
@@ -178,15 +143,14 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for this function response; ``None`` if the item is missing. ``listed``: the list that
-    ``items_by_id`` made for the response's id."""
+    """Return the item for this function response; ``None`` if there is none. ``listed``: the list from
+    ``items_by_id``."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The reason that a tool declares for its approval, and a descriptor: any JSON for the client's own approval
-    card."""
+    """The reason that a tool declares for its approval, and a descriptor: any JSON for the client's approval card."""
 
     reason: str | None = None
     descriptor: Any = None
@@ -200,13 +164,13 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the tool title that is stored in the event; ``None`` if the event has no title."""
+    """Return the stored title of the tool; ``None`` if there is none."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 
 
 def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
-    """Return the approval note that is stored in the event for this call; an empty note if there is none."""
+    """Return the stored approval note for this call; an empty note if there is none."""
     note = _note(event, "approvals").get(call_id)
     if not isinstance(note, dict):
         return NO_NOTE

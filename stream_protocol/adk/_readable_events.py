@@ -1,6 +1,4 @@
-"""Read events whose content is not in ``content``: speech of live runs, and messages of remote agents.
-
-``readable_event`` returns such an event with ordinary content.
+"""Return events with ordinary content in place of the speech of live runs and the messages of remote agents.
 
 ADK's format for live (bidirectional) runs with speech:
 
@@ -12,16 +10,15 @@ ADK's format for live (bidirectional) runs with speech:
 
 ADK up to 1.18 sets neither ``partial`` for the pieces nor ``finished`` for the whole text.
 
-This module restores the messages of a remote agent (the peer) from the events of ADK's ``RemoteA2aAgent``. The peer
-sends an A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's
-metadata contain the state of the task at that time. The events differ from the messages of the peer:
+A remote agent (the peer) sends an A2A task with status messages and artifacts. ADK's ``RemoteA2aAgent`` creates an
+event from each update of the task, and stores the task's state in the event's metadata. The events differ from the
+messages of the peer:
 
 - Status messages become thoughts. If the peer is an ADK agent, these messages contain the agent's events. Only the task
   shows which texts of the messages are thoughts.
 - A peer that is an ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
-- Some function responses of the peer are only placeholders while a call waits for an approval or a sign-in. The events
-  do not mark these responses.
+- The events do not mark function responses that are only placeholders for an approval or a sign-in.
 - The event of a failed task looks like the event of a successful task.
 - A peer's request to sign in becomes a call, but ADK does not send the peer the answer to this call.
 """
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The media type of raw audio samples, without its parameters. Browsers cannot play such samples as a file."""
+"""The media type of raw audio samples, without its parameters. Browsers cannot play them as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 
@@ -53,7 +50,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part contains the sound of a live run. Return False for audio files and all other parts."""
+    """Return True if the part contains the sound of a live run. Return False for audio files."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -62,7 +59,7 @@ def is_live_sound(part: "Part") -> bool:
 
 
 def without_sound(event: "Event") -> "Event":
-    """Return the event without the sound of a live run. An event without sound is returned unchanged."""
+    """Return the event without the sound of a live run; the event itself if it has none."""
     content = event.content
     parts = content.parts if content is not None else None
     if content is None or not parts or not any(map(is_live_sound, parts)):
@@ -72,10 +69,10 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event with ordinary content, if the event has the user's speech or a message of an agent behind A2A.
+    """Return the event with ordinary content, if it has the user's speech or a message of an agent behind A2A.
 
-    The transcription of the user's speech becomes the content. If the transcription has only a piece of the speech, the
-    event becomes a partial event. Sound of live runs is removed. Any other event is returned unchanged.
+    A piece of the user's speech becomes a partial event. Sound of live runs is removed. Any other event is returned
+    unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
@@ -93,10 +90,7 @@ def is_relayed(event: "Event") -> bool:
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return the event with the content that an agent behind A2A sent.
-
-    Partial events, and events of other agents, are returned unchanged.
-    """
+    """Return the event with the content that an agent behind A2A sent; any other or partial event unchanged."""
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])
@@ -113,13 +107,11 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session. Because of these events, ADK sends no function responses to the session's
-    remote agents (peers).
+    """Yield events for the end of a session, so that ADK sends no function responses to its remote agents (peers).
 
-    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, these events
-    include function responses that end unanswered calls. But a peer that is an ADK agent refuses a user's message
-    together with function responses. Each yielded event looks like an empty message from a peer, so ADK sends only
-    events that come later.
+    ADK sends a peer all events after the newest event of this peer. After a stopped run, function responses that end
+    unanswered calls are among them. But a peer that is an ADK agent refuses a user's message together with function
+    responses. Each yielded event looks like an empty message from a peer.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -159,13 +151,13 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """True if the peer (the remote agent) is an ADK agent: ADK adds keys with the prefix ``adk_`` to the task's
+        """True if the peer (the remote agent) is an ADK agent, which adds keys with the prefix ``adk_`` to the task's
         metadata."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The ``custom_metadata`` of the remote ADK agent's event from which the task's newest update was made."""
+        """The ``custom_metadata`` of the remote event from which the task's newest update was made."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -175,8 +167,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the remote ADK agent sends this content twice: it has already sent the content, or will send it again
-        as a failure."""
+        """True if the remote ADK agent has already sent this content, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -193,7 +184,7 @@ class _Task:
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Find the artifact whose last parts are ``last``, and return the artifact's earlier parts."""
+        """Return the earlier parts of the artifact whose last parts are ``last``."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
@@ -202,8 +193,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event of a failed task as an error. If the remote agent is an ADK agent, the text of its exception
-    moves from the content to ``error_message``."""
+    """Return the event of a failed task as an error. The text of a remote ADK agent's exception moves to
+    ``error_message``."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -214,8 +205,7 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event in the form in which the remote ADK agent created it: with thoughts, texts, placeholder
-    responses and sources."""
+    """Return the event as the remote ADK agent created it: with thoughts, texts, placeholder responses and sources."""
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
@@ -226,8 +216,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event with the reply of a second remote agent, if the remote ADK agent passes on such a reply. Any
-    other event is returned unchanged."""
+    """Return the event with a second remote agent's reply, if the remote ADK agent passes it on; otherwise
+    unchanged."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
@@ -244,10 +234,8 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the remote agent's requests for approvals and credentials.
-
-    A function response to a call with such a request counts as a placeholder.
-    """
+    """Return ``actions`` with the remote agent's requests for approvals and credentials, which mark placeholder
+    responses."""
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
@@ -269,7 +257,7 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """Return the event with a text in place of the remote agent's request to sign in. The user answers the text with a
+    """Return the event with a text in place of the remote agent's request to sign in. The user answers with a
     message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
@@ -289,7 +277,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Convert a part of an A2A artifact to the part that ADK would create from it: a text, a file or data."""
+    """Convert a part of an A2A artifact to the part that ADK would create from it."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

@@ -1,4 +1,4 @@
-"""Read events: convert ADK's events to ``EventFacts``."""
+"""Convert ADK's events to ``EventFacts``."""
 
 from collections.abc import Iterable
 from operator import itemgetter
@@ -80,22 +80,22 @@ class OpenText(NamedTuple):
     """The values that a partial event must have to continue a streamed text or thought."""
 
     header: tuple[object, ...]
-    """The values of the fields ``_HEADER`` in each partial event that continues the text."""
+    """The values of the fields ``_HEADER``."""
     path: str
     is_thought: bool
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return the ``OpenText`` for a streamed text or thought of an agent. Pass the result to ``continued_text``."""
+    """Return the ``OpenText`` for a streamed text or thought of an agent."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of a partial event that only continues the streamed text or thought ``opened``; ``None`` for any
-    other event.
+    """Return the text of a partial event that only continues the text or thought ``opened``; ``None`` for any other
+    event.
 
-    Most events only continue a text. So this function is fast, and does not create ``EventFacts``.
+    Fast, because most events of a run only continue a text.
     """
     header, path, is_thought = opened
     try:
@@ -114,8 +114,7 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Return a complete event in readable form: without the sound of a live run, and with the content that an agent
-    behind A2A sent.
+    """Return a complete event without the sound of a live run, and with the content that an agent behind A2A sent.
 
     Returns ``complete`` itself if nothing changes.
     """
@@ -127,7 +126,7 @@ def read_complete(complete: EventFacts) -> EventFacts:
 
 
 def with_results(complete: EventFacts, results: Iterable[facts.Result]) -> "Event":
-    """Return a copy of a complete event in which only these function responses remain as parts."""
+    """Return a copy of a complete event with only these function responses as parts."""
     event, kept = complete.event, {*map(id, results)}
     content = event.content
     parts = [
@@ -143,29 +142,27 @@ def is_fragment(event: "Event") -> bool:
 
 
 def is_user_message(event: "Event") -> bool:
-    """Return True for a message of the user. Such a message begins a turn of the chat."""
+    """Return True for a message of the user, which begins a turn of the chat."""
     return read(event).is_user_message
 
 
 def is_user_event(event: "Event") -> bool:
-    """Return True for an event of the user. Return False for the result of a task-mode agent: its author is also
-    ``user``, but it has a node path."""
+    """Return True for an event of the user. A task-mode agent's result also has the author ``user``, but has a node
+    path."""
     return event.author == USER and not event.node_info.path
 
 
 def is_compaction(event: "Event") -> bool:
-    """Return True for a summary of earlier events. ADK stores such a summary with the user as author."""
+    """Return True for a summary of earlier events, which ADK stores with the user as author."""
     return event.actions.compaction is not None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
-    """Return the names of the tools that these events identify as task-mode agents.
+    """Return the names of the tools that these events identify as task-mode agents. The history hides calls of these
+    tools.
 
-    The history hides calls of these tools. Such a call looks like any other tool call, but its output may come in a
-    later turn, in a different message.
-
-    A task-mode agent has the name of its tool, and the agent's events have the id of the call. Both the name and the id
-    must match a call, because a model may reuse an id.
+    A task-mode agent has the name of its tool, and its events have the id of the call. Both must match a call, because
+    a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -179,10 +176,9 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return the agent of an event, and the ids of the calls inside which the agent works.
+    """Return the agent of an event, and the ids of the calls inside which it works; ``None`` for a missing id.
 
-    The first id belongs to the call that started the task-mode agent, the second id to the call in the event's branch.
-    A missing id is ``None``.
+    The first id is the call that started the task-mode agent, the second id is the call in the event's branch.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -190,13 +186,13 @@ def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Return True if the event, complete or partial, has a call that waits for a user or a client."""
+    """Return True if the event has a call that waits for a user or a client."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Convert a part to one of this library's part types. ``event``: the complete event with the part; ``None`` for a
-    part of a partial event."""
+    """Convert a part to this library's type. ``event``: the complete event with the part; ``None`` for a partial
+    event."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:
@@ -224,7 +220,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
 
 
 def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
-    """Return, as one text, the names of the part's fields that have content."""
+    """Return the names of the part's fields that have content, as one text."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 
@@ -280,8 +276,7 @@ def _relayed_data(data: bytes) -> Any:
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """Return the name and the version of the artifact that has the bytes of ``blob``; ``None`` if the event does not
-    identify the artifact.
+    """Return the name and the version of the artifact with the bytes of ``blob``; ``None`` if the artifact is unknown.
 
     The name of the artifact is the display name of the blob. ADK removes the display name from tool results. So for a
     tool result, three conditions must be true:
@@ -305,8 +300,7 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the error of an event, complete or partial; ``None`` if there is no error. The error may be only a finish
-    reason."""
+    """Return the error of an event, which may be only a finish reason; ``None`` if there is none."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -314,11 +308,10 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a partial event: its failure and its speech. The failure is read here, because later
-    complete events may lack it.
+    """Return the reports of a partial event: its failure and its speech.
 
-    The ``actions`` of a model's partial event are not read, because they belong to the complete event that follows. The
-    ``actions`` of an event that a running tool has sent are read.
+    Later complete events may lack the failure. A model's ``actions`` are read from the complete event that follows.
+    Only for a posted event, they are read here.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)

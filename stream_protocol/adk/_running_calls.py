@@ -1,14 +1,14 @@
 """Identify tool calls while their tools run. ADK gives a running tool only the id of its call.
 
-A model may use the same id for several calls of a response, and ADK runs these calls in parallel. So this module also
-gives each call a number: its position among the calls with this id in one event.
+ADK runs the calls of a response in parallel, and several may have the same id. So each call also gets a number: its
+position among the calls with this id in one event.
 """
 
 import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from stream_protocol.adk._call_ids import NO_IDS
 from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
+from stream_protocol.adk._marks import items_by_id
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -38,8 +39,7 @@ class RunningCall:
     has_returned: bool = False
     """True after the tool has returned."""
     may_be_silent: bool = False
-    """True if a long-running tool has returned nothing. In this case, ADK stores a response only if a callback returns
-    one."""
+    """True if a long-running tool has returned nothing. ADK then stores a response only if a callback returns one."""
 
     @property
     def key(self) -> str:
@@ -48,21 +48,17 @@ class RunningCall:
 
 
 class RunningCalls:
-    """The calls whose tools have started in a run. Finds the call to which a tool context, an approval request or a
-    function response belongs."""
+    """The calls whose tools have started in a run."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
-        """Invocation, agent and branch -> the calls of this agent.
-
-        Here, each event counts as a separate run.
-        """
+        """Invocation, agent and branch -> the calls of this agent. Each event counts as a separate run."""
         self._read: set[tuple[str, str]] = set()
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Register the call of a tool that starts with these arguments, and return the call. Later, ``running_call``
-        returns this call for the same context."""
+        """Register the call of a tool that starts now with these arguments, and return the call. See
+        ``running_call``."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -79,7 +75,7 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Find the agent's newest event that has calls with the id of ``reference``, and add these calls to ``calls``.
+        """Add the calls with the id of ``reference`` in the agent's newest event that has such calls.
 
         Return the id of the event; empty if there is no such event.
         """
@@ -99,16 +95,14 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Record that the tool of this context, or a callback in place of the tool, has returned. Return the tool's
-        call."""
+        """Record that the tool of this context, or a callback in its place, has returned. Return the tool's call."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the running call for which this event requests a confirmation; ``None`` if the tool of the call has
-        not started.
+        """Return the started call for which this event requests a confirmation; ``None`` if there is none.
 
         ``original``: the result of ``confirmed_call``.
         """
@@ -117,8 +111,7 @@ class RunningCalls:
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the call that each function response of the event answers, in the order of the responses. No call is
-        ever returned twice.
+        """Return the call that each function response of the event answers, in order. No call is ever returned twice.
 
         After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
@@ -135,7 +128,7 @@ class RunningCalls:
         """Return up to ``count`` calls to which function responses of the event can belong. No call is ever returned
         twice.
 
-        ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
+        ``may_be_silent``: True to include long-running tools that have returned nothing.
         """
         is_stopped = is_aborted(event)
 
@@ -157,6 +150,17 @@ class RunningCalls:
         return self._calls[event.invocation_id, event.author, event.branch]
 
 
+def answered_numbers(event: "Event", answered: Iterable[RunningCall | None]) -> dict[str, list[int | None]]:
+    """Return the value to store under ``ANSWERED_KEY`` in an event: call id -> the numbers of the answered calls.
+    ``answered``: the result of ``RunningCalls.take_answered``."""
+    numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
+    return {
+        call_id: found
+        for call_id, found in numbers.items()
+        if any(number not in (None, place) for place, number in enumerate(found))
+    }
+
+
 def _speaker(event: "Event") -> SpeakerKey:
     return event.author, event.branch, event.node_info.path
 
@@ -168,11 +172,8 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls whose tools or tool callbacks raised this exception.
-
-    If a tool runs an agent in the same run, the exception can pass through several calls. The list is empty if no tool
-    raised the exception.
-    """
+    """Return the calls whose tools or tool callbacks raised this exception; several if a tool runs an agent in the same
+    run."""
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
     return [_reference(each) for each in contexts if each.invocation_id == contexts[0].invocation_id]
@@ -185,13 +186,12 @@ def _reference(context: "ToolContext") -> CallReference:
 
 
 def _agent(context: "ToolContext") -> tuple[str, str | None]:
-    """Return the name and the branch of the agent that made the tool call of this context."""
+    """Return the name and the branch of the agent that made the call of this context."""
     return context.agent_name, context._invocation_context.branch  # noqa: SLF001 - the public method copies the context
 
 
 def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
-    """Yield the tool contexts that are local variables in the frames of the error's traceback. The outermost context
-    comes first."""
+    """Yield the tool contexts in the local variables of the error's traceback, the outermost first."""
     if (loaded := sys.modules.get("google.adk.tools.tool_context")) is None:
         return  # without this module, no tool has run
     trace = error.__traceback__
@@ -205,11 +205,11 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 class UsedCalls:
     """Names for the tool executions of a run. If the run is executed again, equal calls get equal names.
 
-    The id of a call is not enough for a name, because some providers number the calls of each response from 0. So the
-    name also contains the speaker, the tool and the arguments. Equal calls are numbered in order.
+    A name contains the id, the speaker, the tool and the arguments, because some providers number the calls of each
+    response from 0. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release of this library began the run. That release used only the id as the name
-    of the first call with this id.
+    ``names_by_id``: True if an older release of this library began the run. That release named the first call with an
+    id by the id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -217,10 +217,10 @@ class UsedCalls:
         self._uses = Counter[str]()
 
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next tool execution for a call with these arguments.
+        """Return the name of the next tool execution for a call.
 
-        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call, so
-        that ADK executes the tool a second time for the same id.
+        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True for the second execution, after the
+        user's approval.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

@@ -1,5 +1,7 @@
-"""Helpers for the code of agents: client tools, data parts, progress reports, and texts for users. Importing this
-package loads no server code."""
+"""Helpers for the code of agents: client tools, data parts, progress reports, and texts for users.
+
+Importing this package loads no server code.
+"""
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part
 from stream_protocol.agents._for_users import approval_note, declared_title, for_users

@@ -24,8 +24,7 @@ from stream_protocol.wire import (
 NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 TOOL_NAME: Final = re.compile(r"(?!adk_)[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Pattern of a client tool's name. The models of all providers accept names of this form. No tool of ADK has such a
-name."""
+"""Pattern of a client tool's name. The models of all providers accept such names, and no tool of ADK has one."""
 
 T = TypeVar("T")
 
@@ -39,12 +38,15 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads the client's
-    output, so treat the output as user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or
-    ``_`` first. ``schema``: the JSON schema of the arguments, which must have the type object; ``None`` for a tool
-    without arguments. ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types``
-    generates. Outputs are not checked against this schema. Raises ``StreamProtocolError`` for an invalid name or
+    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output, so
+    treat it as user input.
+
+    ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON schema of
+    the arguments, which must have the type object; ``None`` for a tool without arguments. ``output_schema``: the JSON
+    schema of the output, for the types that ``adk-ui-stream types`` generates. Outputs are not checked against this
     schema.
+
+    Raises ``StreamProtocolError`` for an invalid name or schema.
     """
     return ClientTool(name, description, schema, output_schema)
 
@@ -79,8 +81,8 @@ class ClientTool(BaseTool):
 
 
 class DataPart(Generic[T]):
-    """A data part that the app declares with ``data_part``. ``name``: the part's name, without ``data-``. ``model``:
-    the type of the part's data."""
+    """A data part that the app declares with ``data_part``. ``name``: without ``data-``. ``model``: the type of the
+    data."""
 
     def __init__(self, name: str, model: type[T]) -> None:
         check_part_name(name)
@@ -90,8 +92,10 @@ class DataPart(Generic[T]):
         self.model: Final = model
 
     def to_json(self, data: object) -> Any:
-        """Return the data as JSON. The keys are the aliases of the model's fields. Raises ``ValueError`` if the data
-        does not match the model."""
+        """Return the data as JSON, with the aliases of the model's fields as keys.
+
+        Raises ``ValueError`` if the data does not match the model.
+        """
         try:
             return self._adapter.dump_python(
                 self._adapter.validate_python(data), mode="json", by_alias=True, warnings="error"
@@ -112,9 +116,10 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
     Pass the result to ``emit_data`` instead of a name. ``emit_data`` then checks the data against the model.
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
-    ``adk-ui-stream types`` writes the TypeScript type of the part for the client. The command finds the part only in a
-    variable of a module that the agent imports: ``weather = data_part("weather", Weather)``. Raises
-    ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
+    ``adk-ui-stream types`` writes the part's TypeScript type for the client. The command finds only parts in variables
+    of a module that the agent imports: ``weather = data_part("weather", Weather)``.
+
+    Raises ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
     """
     return DataPart(name, model)
 

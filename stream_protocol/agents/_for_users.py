@@ -1,4 +1,4 @@
-"""Provides ``for_users``, which declares the texts that users see for a tool."""
+"""Texts that users see for a tool."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -42,13 +42,12 @@ def for_users(
         @for_users(title="Pay an invoice")
         def pay(…): …
 
-    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. The reason
-    should state the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own
-    approval card. ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments. A
-    ``ChatService`` sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text for
-    developers.
+    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. It should state
+    the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own approval card.
+    ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments.
 
-    Raises ``StreamProtocolError`` for values of wrong types.
+    A ``ChatService`` sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text
+    for developers. Raises ``StreamProtocolError`` for values of wrong types.
     """
     check_text("title", title, or_none=True)
     if callable(approval_reason):
@@ -90,8 +89,7 @@ def declared_title(tool: BaseTool) -> str | None:
 
 
 def approval_note(tool: BaseTool, args: Mapping[str, Any]) -> ApprovalNote:
-    """Return the approval reason and the approval descriptor that ``for_users`` declares for the tool. ``args``: the
-    arguments of the tool call."""
+    """Return the approval reason and the approval descriptor that ``for_users`` declares for a call of the tool."""
     _, reason, descriptor = _declaration(tool)
     text = _evaluate(reason, args, tool)
     return ApprovalNote(

@@ -1,11 +1,9 @@
-"""The channel of the current run.
+"""The channel of the current run: code inside a run uses it to add events to the response while ADK yields no event.
 
-Code inside a run uses the channel to add events to the response while ADK itself yields no event.
-
-A context variable holds the channel. These can read the variable: the run's task, the tasks and threads in which ADK
-executes tools, and the tasks of agents inside an ``AgentTool``. Threads that a tool starts cannot read the variable,
-and neither can some tasks that call a tool. So ``_SCOPES`` also holds the channel, by the context of the tool call.
-Outside a ``ChatService`` there is no channel.
+A context variable holds the channel for the run's task, the tasks and threads in which ADK executes tools, and the
+tasks of agents inside an ``AgentTool``. Threads that a tool starts, and some tasks that call a tool, cannot read this
+variable. For them, ``_SCOPES`` holds the channel by the context of the tool call. Outside a ``ChatService`` there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,28 +26,28 @@ class RunChannel(Protocol):
         """False once the response has ended."""
 
     def post(self, event: Event) -> None:
-        """Write the event to the response immediately. If the response has ended, drop the event. The event is
-        converted and recorded like ADK's own events. It is not stored in the session."""
+        """Write the event to the response immediately; drop it if the response has ended.
+
+        The event is converted and recorded like ADK's own events, but not stored in the session.
+        """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Write an event like ``post``, but only the newest event of each key, a few times per second.
 
-        If an event is not yet written, a newer event with an equal key replaces it. The last event of a key is always
-        written. ``make``: a function that creates the event when the event is written.
+        The last event of a key is always written. ``make``: creates the event when it is written.
         """
 
     async def ready(self) -> None:
-        """Wait until the response can take another event. A nested agent calls ``ready`` before each of its events. So
-        the agent does not create events faster than the client reads them."""
+        """Wait until the response can take another event, so that a nested agent is not faster than the client."""
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call, and the context of the ``AgentTool`` call around the tool call, if there is one."""
+    """The channel of a tool call, and the outer call that the client sees instead, if there is one."""
 
     channel: RunChannel
     shown: Context | None
-    """The context of the outermost ``AgentTool`` call around this tool call. The client sees the ``AgentTool`` call
-    instead of this tool call. ``None`` if this tool call is not inside an ``AgentTool``."""
+    """The context of the outermost ``AgentTool`` call around this tool call, which the client sees instead; or
+    ``None``."""
 
 
 _CHANNEL: Final[ContextVar[RunChannel | None]] = ContextVar("adk_ui_stream_channel", default=None)
@@ -60,8 +58,7 @@ _SCOPES: Final[WeakKeyDictionary[Context, CallScope]] = WeakKeyDictionary()
 
 
 def run_channel() -> RunChannel | None:
-    """Return the current run's channel, which adds events to the response; ``None`` outside the runs of a
-    ``ChatService``."""
+    """Return the current run's channel; ``None`` outside the runs of a ``ChatService``."""
     return _CHANNEL.get()
 
 
@@ -76,15 +73,14 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of the current task. From then on, the task does not count as inside an
-    ``AgentTool`` call."""
+    """Set the channel for the rest of the current task, which then counts as outside every ``AgentTool`` call."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
 
 def enter_call(context: Context) -> None:
-    """Store the channel for a tool call. ``context``: the context of the tool call. Call this function in the task of
-    the tool call, when the call begins."""
+    """Store the channel for the tool call of this context. Call this function in the task of the tool call, when it
+    begins."""
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))
@@ -93,23 +89,23 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the ``CallScope`` of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s
-    runs."""
+    """Return the ``CallScope`` of a tool call or callback; ``None`` outside a ``ChatService``'s runs."""
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost ``AgentTool`` call around this tool call, or ``None``. The agent of an
-    ``AgentTool`` has a separate invocation. So a different invocation id shows that this call is inside the
-    ``AgentTool``."""
+    """Return the context of the outermost ``AgentTool`` call around this tool call, or ``None``.
+
+    The agent of an ``AgentTool`` has its own invocation, so a call inside has a different invocation id than the
+    outermost call.
+    """
     outermost = _OUTERMOST.get()
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 
 
 def posted_event(context: Context, kind: str, actions: EventActions) -> Event:
-    """Return an event for ``RunChannel.post``. The author of the event is the agent that ``context`` names.
-    ``context``: the context of a tool or callback."""
+    """Return an event for ``RunChannel.post`` by the agent of this tool's or callback's context."""
     return Event(
         author=context.agent_name,
         invocation_id=context.invocation_id,

@@ -1,5 +1,4 @@
-"""Provides ``emit_data`` and ``report_progress``. Tools and callbacks call these functions during a run, to send data
-to the client."""
+"""Functions with which tools and callbacks send data to the client during a run."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The maximum number of characters in a progress message. The length is limited because messages are stored, and
-because an MCP server of another organization may send them."""
+"""The maximum number of characters in a progress message. Messages are stored, and may come from a foreign MCP
+server."""
 
 _STORING: Final = Lock()
-"""Lock for storing UI widgets, which are ADK's form of data parts. Several tools inside one ``AgentTool`` call may
-store widgets for that call, from several threads simultaneously."""
+"""Lock for storing UI widgets, because several threads may store widgets for one ``AgentTool`` call."""
 
 
 @overload
@@ -52,13 +50,12 @@ def emit_data(
     id: str | None = None,  # noqa: A002 - the key in the part
     transient: bool = False,
 ) -> None:
-    """Send a part ``data-<name>`` to the client.
+    """Send a part ``data-<name>`` to the client. Any thread may call ``emit_data``.
 
     A part from a tool is sent immediately. A part from a callback is sent with the agent's next event.
 
     ``name``: a name, or the result of ``data_part``. Data for a declared part must match the part's model. A later call
-    with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates a new part. Any
-    thread may call ``emit_data``.
+    with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates a new part.
 
     ADK stores the part in the event of the tool or callback, as a UI widget. So the part is in the chat's history. A
     part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client does not see that
@@ -125,9 +122,9 @@ def mcp_progress(
 ) -> "ProgressFnT | None":
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications in the same
-    form as the reports of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for
-    arguments of wrong types, which ADK never passes.
+    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications like
+    reports of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for arguments
+    of wrong types, which ADK never passes.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:
@@ -156,8 +153,10 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of the current tool call from any task; ``None`` outside a tool call. A
-    progress notification arrives in the task of the MCP server's session. This task may belong to another run."""
+    """Return a function that sends the progress of the current tool call; ``None`` outside a tool call.
+
+    A progress notification arrives in the task of the MCP server's session, which may belong to another run.
+    """
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
     call_id = shown.function_call_id
@@ -193,7 +192,7 @@ def _posted(context: Context, widget: UiWidget) -> Event:
 
 
 def _store(context: Context, widget: UiWidget) -> None:
-    """Let ADK store the widget, which is a data part, in the next event of the tool or callback."""
+    """Let ADK store the widget in the next event of the tool or callback."""
     with _STORING:
         widgets = context.actions.render_ui_widgets or []
         place = next((place for place, stored in enumerate(widgets) if stored.id == widget.id), None)

@@ -65,7 +65,7 @@ class ChatResponse:
         self.ended = False
         self.error: ClientStreamError | None = None
         self.failed_chunk: AnyChunk | None = None
-        """The chunk on which the client failed; ``None`` if the client failed on data that is not a chunk."""
+        """The chunk on which the client failed; ``None`` for data that is not a chunk."""
         self._rest = b""
         self._pieces = response.aiter_bytes()
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message=continued, message_id=random_id(), replay=replay)
@@ -82,7 +82,7 @@ class ChatResponse:
 
     @property
     def terminal(self) -> str | None:
-        """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``. ``None`` before this
+        """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before this
         chunk."""
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
@@ -92,8 +92,7 @@ class ChatResponse:
 
     @property
     def body_with_id(self) -> bytes:
-        """The body for ``check_stream``. If no chunk has a message id, the body gets the id that the client gave to the
-        message."""
+        """The body for ``check_stream``. If no chunk has a message id, the client's id for the message is added."""
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:
             return body
@@ -114,8 +113,7 @@ class ChatResponse:
         return next((start["messageId"] for start in starts if "messageId" in start), None)
 
     async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
-        """Read to the end, or until ``until`` returns True. ``pause``: the number of seconds to wait after each
-        piece."""
+        """Read to the end, or until ``until`` returns True. ``pause``: the seconds to wait after each piece."""
         while not self.ended and not until(self):
             try:
                 self._take(await anext(self._pieces))
@@ -167,8 +165,7 @@ class ChatResponse:
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed while it read the stream. An ``error`` chunk also counts as a
-        failure."""
+        """Raise ``BrokenError`` if the client failed on the stream, or got an ``error`` chunk."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 

@@ -25,8 +25,7 @@ async def _reload(backend: Backend) -> None:
 
 
 def _newest(chat: Chat) -> list[tuple[str, str]]:
-    """Return the role and the text of the newest messages. Older messages, such as a greeting of the server, are left
-    out."""
+    """Return the role and the text of the newest messages, without older messages such as a greeting."""
     return [(message["role"], text_of(message)) for message in chat.messages[-2 * TURNS :]]
 
 

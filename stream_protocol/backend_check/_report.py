@@ -8,10 +8,8 @@ from stream_protocol.wire import AiSdkVersion, json_value
 
 
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
-    """Return the failed checks: broken rules, and missing features of the profiles in ``claimed``.
-
-    A missing feature that is excused is not a failure. For example, the settings can exclude a feature.
-    """
+    """Return the failed checks: broken rules, and missing features of the profiles in ``claimed`` that are not
+    excused."""
     return [
         each
         for each in results
@@ -23,10 +21,8 @@ def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result
 def badge(
     results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Return the JSON of a shields.io badge with the number of passed checks of each profile.
-
-    The badge is red if a check has failed.
-    """
+    """Return the JSON of a shields.io badge with the number of passed checks of each profile; red if a check has
+    failed."""
     counts = []
     for profile in PROFILES:
         outcomes = [each.outcome for each in results if each.check.profile == profile]

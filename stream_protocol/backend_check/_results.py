@@ -28,8 +28,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the document that has the broken rule, if it
-    is not the ``source`` of the check.
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the document with the rule, if it is not the
+    ``source`` of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -40,8 +40,8 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """Raised if the server lacks a feature. ``excused``: True if a server may claim the profile without this
-    feature."""
+    """Raised if the server lacks a feature. ``excused``: True if the feature is optional, so that its profile still
+    passes."""
 
     def __init__(self, reason: str, *, excused: bool = False) -> None:
         super().__init__(reason)
@@ -51,9 +51,9 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule for servers, the document that has the rule (``source``), and the steps that test the rule.
+    """A rule for servers, the document with the rule (``source``), and the steps that test the rule.
 
-    ``needs``: features that the steps need, such as ``tool``. The settings have prompts for each feature.
+    ``needs``: features such as ``tool`` for which the settings must have prompts.
     """
 
     name: str
@@ -74,4 +74,4 @@ class Result:
     chunk: Any = None
     source: str = ""
     excused: bool = False
-    """True if a server may claim the profile without this feature. For example, the settings can exclude it."""
+    """True if the missing feature is optional, for example because the settings exclude it."""

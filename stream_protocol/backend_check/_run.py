@@ -1,4 +1,4 @@
-"""Runs checks against a server, several at a time. Each check has a time limit."""
+"""Runs checks against a server, several at a time."""
 
 import asyncio
 import socket
@@ -44,8 +44,8 @@ async def run_checks(
 ) -> list[Result]:
     """Run the checks of the profiles, and return their results. Raises ``NoBackendError`` if there is no chat endpoint.
 
-    ``on_result``: called with each result as soon as it is known. At the end, this function deletes the chats that the
-    checks created, even if the task is cancelled.
+    ``on_result``: called with each result as soon as it is known. At the end, and also after a cancellation, the chats
+    that the checks created are deleted.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
@@ -83,8 +83,7 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 
 
 async def _require_backend(backend: Backend) -> None:
-    """Send a request without messages. Raise ``NoBackendError`` if the response shows that the URL is not a chat
-    endpoint."""
+    """Send a request without messages. Raise ``NoBackendError`` if the URL is not a chat endpoint."""
     try:
         async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
             status, kind = response.status_code, response.headers.get("content-type", "")

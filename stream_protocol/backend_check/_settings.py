@@ -19,10 +19,8 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Prompts, routes and headers for checking a server.
-
-    The default prompts fit ``adk-ui-stream demo`` and a project of ``adk-ui-stream init``.
-    """
+    """Prompts, routes and headers for checking a server. The default prompts fit ``adk-ui-stream demo`` and
+    ``init``."""
 
     text: Prompts = ("Hello",)
     tool: Prompts = ("Compare the weather in Oslo and Rome", "What is on my list?")
@@ -39,7 +37,7 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
-    """The number of seconds without a byte after which a response fails. A check may take four times as long."""
+    """The number of seconds without a byte after which a response fails."""
 
     def prompts(self, name: str) -> Prompts:
         """Return the prompts for a feature such as ``tool``."""

@@ -16,7 +16,7 @@ HTTP: Final = "RFC 9110, section 15.5"
 PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 POLLS: Final = 20
 SECONDS_BETWEEN: Final = 0.2
-"""The number of seconds between two polls. A server may reach a state some time after the end of a stream."""
+"""The number of seconds between two polls."""
 TOO_SHORT: Final = "The response to the `long` prompt is too short: set a prompt with a longer response."
 
 
@@ -39,8 +39,8 @@ def require_text(response: ChatResponse) -> None:
 async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse], object], missing: str) -> Chat:
     """Send the prompts of a feature until a response shows the feature. Return the chat with this response.
 
-    Raises ``NotOfferedError`` if no response shows the feature. If several checks get the same broken response, only
-    the first of them reports it.
+    Raises ``NotOfferedError`` if no response shows the feature. Only the first of several checks reports a broken
+    response.
     """
     prompts = backend.prompts(feature)
     for prompt in prompts:
@@ -60,8 +60,7 @@ async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse]
 
 
 async def require_stream_or_refusal(response: ChatResponse) -> bool:
-    """Read the whole response. Return True for a stream, False for a status 4xx. Raise ``BrokenError`` for anything
-    else."""
+    """Read the whole response. Return True for a stream, False for a status 4xx; raise ``BrokenError`` otherwise."""
     if 400 <= response.status < 500:
         await response.read()
         return False
@@ -83,8 +82,8 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
 
 
 async def read_beginning(response: ChatResponse, chat: Chat) -> None:
-    """Read the response to the prompt of the feature ``long``, up to its first text. Raise ``BrokenError`` if the
-    stream is invalid."""
+    """Read the response to the prompt of the feature ``long`` up to its first text. Raise ``BrokenError`` if it is
+    invalid."""
     await response.require_stream()
     await response.read(until=has_text)
     response.require_readable()
@@ -106,8 +105,8 @@ def judge_alone(response: ChatResponse, backend: Backend) -> None:
 async def reload(chat: Chat, *, until: Callable[[Chat], bool]) -> Chat:
     """Return the chat with the messages that a reloaded page gets.
 
-    A server may store a reply some time after the reply's end. So this function reads the history again until ``until``
-    returns True, for some seconds at most.
+    A server may store a reply after the reply's end. So the history is read again, for some seconds, until ``until``
+    returns True.
     """
     for _ in range(POLLS):
         page = await chat.reload()

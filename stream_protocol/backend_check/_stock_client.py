@@ -30,8 +30,7 @@ from stream_protocol.wire import AiSdkVersion, AnyChunk, UIMessage
 MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 
 NO_ROUTE: Final = (405, 501)
-"""HTTP statuses that mean that a server cannot delete chats. 404 is not included, because it may mean an unknown
-chat."""
+"""HTTP statuses of a server that cannot delete chats. 404 is not one, because it may mean an unknown chat."""
 
 SLOW_SECONDS: Final = 0.05
 """The number of seconds that a slow reader pauses after each piece."""
@@ -52,11 +51,10 @@ class Backend:
         self.settings = settings
         self.http = http
         self.slow_http = slow_http
-        """HTTP client with a small receive buffer. The server must wait if this client reads slowly."""
+        """HTTP client with a small receive buffer. If it reads slowly, the server must wait."""
         self.versions = versions
         self.reported: set[Rule] = set()
-        """The broken stream rules that the check ``text answer`` has reported. Other checks do not report them
-        again."""
+        """The broken stream rules that the check ``text answer`` has reported, so that no other check reports them."""
         self.broken_features: set[str] = set()
         """Features whose broken response a check has reported."""
         self.working_prompts: dict[str, str] = {}
@@ -83,7 +81,7 @@ class Backend:
             return response.status_code, await beginning(response)
 
     async def delete_chats(self) -> None:
-        """Delete the chats of all checks, if the server has a route for deleting chats. Errors are ignored."""
+        """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
         if not self.settings.delete:
             return
         for chat_id in self.chat_ids:
@@ -113,8 +111,7 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return a copy of the chat, which acts as a second tab. The copy has the same messages, but has read no
-        response."""
+        """Return a copy that acts as a second tab: it has the same messages, but has read no response."""
         tab = Chat(self.backend)
         tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
         return tab
@@ -132,10 +129,8 @@ class Chat:
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
     async def send_answers(self) -> ChatResponse:
-        """Send the user's answers, as a client with ``sendAutomaticallyWhen`` does.
-
-        The response continues the last message.
-        """
+        """Send the user's answers, as a client with ``sendAutomaticallyWhen`` does. The response continues the last
+        message."""
         return await self.submit(message_id=self.messages[-1]["id"])
 
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
@@ -165,8 +160,8 @@ class Chat:
     async def open(
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
     ) -> AsyncIterator[ChatResponse]:
-        """Context manager that sends the messages, and returns the response. Leaving the context closes the connection,
-        as ``stop()`` does."""
+        """Context manager that sends the messages, and returns the response. Its end closes the connection, as
+        ``stop()`` does."""
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
@@ -178,8 +173,8 @@ class Chat:
 
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[ChatResponse]:
-        """Context manager that resumes the run, and returns the response, as ``resumeStream()`` does on a reloaded
-        page."""
+        """Context manager that resumes the run as ``resumeStream()`` does on a reloaded page, and returns the
+        response."""
         settings = self.backend.settings
         if not settings.resume:
             raise NotOfferedError("The settings have resume = false.", excused=True)
@@ -197,10 +192,8 @@ class Chat:
         return response.status_code
 
     async def reload(self) -> "Chat":
-        """Return the chat as on a reloaded page: with the messages that the history route returns.
-
-        Raises ``NotOfferedError`` if the server has no history route.
-        """
+        """Return the chat with the messages of the history route. Raises ``NotOfferedError`` if the server has no such
+        route."""
         settings = self.backend.settings
         if not settings.history:
             raise NotOfferedError("The settings have history = false.", excused=True)
@@ -217,10 +210,8 @@ class Chat:
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
     def keep(self, response: ChatResponse) -> None:
-        """Store the assistant message of a response, as ``write()`` of ``ui/chat.ts`` does.
-
-        A stored message with the same id is replaced.
-        """
+        """Store the assistant message of a response, or replace the message with its id, as ``write()`` of
+        ``ui/chat.ts`` does."""
         message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
         if message["id"] in ids:
@@ -229,7 +220,7 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check the stream of a response as the next stream of this chat. Raise ``BrokenError`` for the first error."""
+        """Check a response as the next stream of this chat. Raise ``BrokenError`` for the first error."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)
@@ -249,10 +240,7 @@ class Chat:
 
 
 def _messages_of(response: httpx.Response) -> list[UIMessage]:
-    """Return the messages in a history response: a list, or an object with the key ``messages``.
-
-    Raises ``NotOfferedError`` for any other response.
-    """
+    """Return the messages in a history response. Raises ``NotOfferedError`` for a response without messages."""
     try:
         body = response.json() if response.is_success else None
     except ValueError:
@@ -274,8 +262,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
-    """Return the text of a finding, and its chunk. ``before``: the number of chunks that were checked before this
-    response."""
+    """Return the text of a finding, and its chunk. ``before``: the number of chunks checked before this response."""
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
     chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None
@@ -283,7 +270,7 @@ def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[s
 
 
 class StreamRuleError(BrokenError):
-    """Raised if a stream breaks rules. The message describes the first broken rule."""
+    """Raised if a stream breaks rules, with a description of the first broken rule."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")

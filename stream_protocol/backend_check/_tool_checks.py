@@ -48,10 +48,8 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Approve or deny the pending calls, and read the next response.
-
-    Return the calls as they are after this response, and the response itself.
-    """
+    """Approve or deny the pending calls, and read the next response. Return the calls after this response, and the
+    response."""
     chat = await with_approval(backend)
     pending = pending_approvals(chat)
     chat.answer_approvals(approved=approved, reason=None if approved else "Not today.")
@@ -68,7 +66,7 @@ def pending_approvals(chat: Chat) -> set[str]:
 
 
 def require_ends(response: ChatResponse, pending: Collection[str]) -> list[ToolPart]:
-    """Return the calls with the ids ``pending``. Raise ``BrokenError`` if one of these calls has not ended."""
+    """Return the calls with the ids ``pending``. Raise ``BrokenError`` if one of them has not ended."""
     calls = [part for part in calls_of(response.message, *ENDED) if part["toolCallId"] in pending]
     if len(calls) < len(pending):
         raise BrokenError("A call does not end after its approval was given or denied.", chunk=response.last_chunk)

@@ -27,17 +27,15 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The content type as text that can stand in a sentence, such as `` with text/html``. Empty if the response has
-        no content type."""
+        """The content type as part of a sentence, such as `` with text/html``; empty if unknown."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
 
 def non_stream_reason(text: str) -> str | None:
-    """Return the reason why an HTTP response is not a stream, such as its status.
+    """Return the reason why an HTTP response is not a stream, such as its status; ``None`` if it may be a stream.
 
-    ``text``: the beginning of the output of ``curl --include``. Returns ``None`` if the response may be a stream, or if
-    the text has no HTTP status line.
+    ``text``: the beginning of the output of ``curl --include``.
     """
     response = _last_response(text)
     if response is None:
@@ -85,8 +83,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text. Earlier responses come from a proxy, or are redirects or interim
-    responses."""
+    """Return the last HTTP response in the text, after those of proxies, redirects and interim responses."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -100,7 +97,7 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """Return ``: `` and a printable beginning of the body. Empty for an empty body and for an HTML page."""
+    """Return ``: `` and a printable beginning of the body; nothing for an empty body or an HTML page."""
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

@@ -12,8 +12,7 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
     """Yield the problems in the streams that clients of these versions would get for recorded events.
 
-    ``Finding.line`` is the line of the event that was read last. If events are not on separate lines, ``Finding.line``
-    is the number of this event.
+    ``Finding.line`` is the line of the newest event, or its number if events are not on separate lines.
     """
     recording = load_recording(path, session=session)
     for version in versions:
@@ -39,7 +38,7 @@ class _Position:
         """The line or the number of the newest event."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
-        """Yield the turns unchanged. ``number`` is updated while the events of the turns are read."""
+        """Yield the turns unchanged, and update ``number`` with each of their events."""
         for head, items in turns:
             yield head, self._watch_items(items)
 

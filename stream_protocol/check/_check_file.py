@@ -1,7 +1,6 @@
 """Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
 
-The format is detected from the beginning of the file. ADK events are first converted to chunks. Only this conversion
-imports ADK. The file is checked while it is read. Only the tool calls of its messages stay in memory.
+The file is checked while it is read. Only ADK events import ADK.
 """
 
 import re
@@ -53,7 +52,7 @@ def check_file(
     """Return the problems of the stream in a file, in the order of the file.
 
     ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file has neither a
-    capture nor chunks nor ADK events. If a later line is unreadable, the iterator raises this error at that line.
+    capture nor chunks nor ADK events. An unreadable later line raises this error when the iterator reaches that line.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -89,8 +88,7 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """Yield the problems of the stream. ``path``: the path of the stream's file; ``None`` if the file cannot be opened
-    again."""
+    """Yield the problems of the stream. ``path``: the stream's file; ``None`` if it cannot be opened again."""
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))
@@ -115,7 +113,7 @@ def _check(
 
 
 def _begins_with_event(text: str) -> bool:
-    """Return True if the first SSE event is an ADK event, or the error that ADK sends for a failed run."""
+    """Return True if the first SSE event is an ADK event, or ADK's error for a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 
@@ -159,7 +157,7 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yield the lines unchanged. Append the number of the first line that ends with a bare CR to ``bare_cr``."""
+    """Yield the lines unchanged. Append the number of the first line with a bare CR to ``bare_cr``."""
     for line in lines:
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)

@@ -1,4 +1,4 @@
-"""The message that a response continues. It has the user's answers to tool calls, as the client sends them."""
+"""The message that a response continues, with the user's answers to its tool calls."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,19 +8,17 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""The maximum number of parts of a message in memory. The newest parts stay.
-
-If a server gives all responses the same message id, these responses form one endless message.
-"""
+"""The maximum number of parts of a message in memory, the newest parts. A server that always sends the same message id
+creates one endless message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues. All tool calls that waited for the user count as answered."""
+    """The message that a response continues. Calls that waited for the user count as answered."""
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of calls to which the client has added an output. A server may send these calls and outputs again."""
+    """The ids of calls with an output of the client. A server may send these calls and outputs again."""
     waited: Mapping[str, ToolPart]
     """Call id -> the call before the user approved or answered it."""
 
@@ -31,12 +29,12 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response. A call that the response does not mention waits again, without its
-        assumed answer.
+        """Return the message after the response, without assumed answers: calls that the response does not mention wait
+        again.
 
-        ``message``: the message after the response, with all calls answered. ``used``: the ids of calls in the
-        response. If exactly one call waited and the response mentions only new calls, the waiting call also keeps its
-        answer. Without this answer, the client would not have sent the request.
+        ``message``: the message with all calls answered. ``used``: the ids of calls in the response. A single waiting
+        call keeps its answer if the response mentions only new calls, because the client would not have sent the
+        request without the answer.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -46,7 +44,7 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """Return the message with only its calls and steps. The rules need no other parts after the end of a response."""
+    """Return the message with only its calls and steps, which the rules need after the end of a response."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 
@@ -57,13 +55,13 @@ def has_call(message: UIMessage, call_id: str | None) -> bool:
 
 
 def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
-    """Return the id of the call for which an approval was requested; ``None`` if the message has no such approval."""
+    """Return the id of the call with this approval request; ``None`` if the message has none."""
     calls = (part for part in message["parts"] if is_tool_part(part))
     return next((call["toolCallId"] for call in calls if call.get("approval", {}).get("id") == approval_id), None)
 
 
 def is_waiting(message: UIMessage) -> bool:
-    """Return True if a call of the message has not ended, so that a response can continue the message."""
+    """Return True if a call of the message has not ended."""
     return any(is_tool_part(part) and not has_ended(part) for part in message["parts"])
 
 
@@ -73,10 +71,7 @@ def has_ended(call: ToolPart) -> bool:
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """Return the message that the client sends after the user has answered all calls.
-
-    All calls that need approval are approved. Each waiting call of the last step has an output.
-    """
+    """Return the message after the user has approved all calls, and the client has added outputs in the last step."""
     begin = step_start(message["parts"])
     step = message["parts"][begin:]
     answered = frozenset(part["toolCallId"] for part in step if is_tool_part(part) and _is_for_page(part))

@@ -1,4 +1,4 @@
-"""Finds incomplete inputs of tool calls. The streamed texts are not stored."""
+"""Finds incomplete inputs of tool calls, without storing the streamed texts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ class InputTexts:
         self._texts: dict[str, _InputText] = {}
 
     def note(self, chunk: Mapping[str, Any]) -> None:
-        """Process a chunk of a call's input. Call this method before ``MessageReducer`` applies the chunk."""
+        """Process a chunk of a call's input, before ``MessageReducer`` applies it."""
         match chunk:
             case {"type": "tool-input-start"}:
                 self._texts[chunk["toolCallId"]] = _InputText(is_json=chunk.get("inputEncoding") != "text")
@@ -19,7 +19,7 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Return True if the input of a call is complete: all brackets are closed, or the input is not JSON."""
+        """Return True if all brackets of the call's input are closed, or the input is not JSON."""
         return call_id in self._texts and self._texts[call_id].is_whole
 
 

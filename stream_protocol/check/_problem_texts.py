@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Return True if the text is JSON. Also true for JSON with keys that the client refuses."""
+    """Return True if the text is JSON, also with keys that the client refuses."""
     try:
         parse_json(text)
     except ValueError:
@@ -34,8 +34,7 @@ def is_json(text: str) -> bool:
 
 
 def _constants(text: str) -> list[str]:
-    """Return the constants in a text, such as ``NaN`` and ``Infinity``. Only Python's parser accepts these constants as
-    JSON."""
+    """Return the constants in a text, such as ``NaN``, that only Python's parser accepts as JSON."""
     found: list[str] = []
 
     def note(constant: str) -> Any:
@@ -49,8 +48,7 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """Return the chunk's type as text that can stand in a sentence. A type that is not a plain name is returned as
-    JSON."""
+    """Return the chunk's type as part of a sentence: as JSON, unless it is a plain name."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH

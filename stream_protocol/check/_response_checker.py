@@ -1,10 +1,8 @@
 """Checks one response for one client version: the order of its chunks, and its end.
 
-A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
-the rest of the response is not checked.
-
-The other rules find chunks that the client accepts but shows wrongly. Most of these rules compare a chunk with the
-message so far. The remaining rules check the message at the end of the response.
+A copy of the client's reducer finds chunks on which the client fails. The rest of the response is then not checked,
+because the client stops reading. The other rules find chunks that the client accepts but shows wrongly. Most of them
+compare a chunk with the message so far.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -42,8 +40,7 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
         "data": None,
     }
 )
-"""Key of a chunk -> a placeholder for the value of the key. No rule needs these values, and the placeholders save
-memory."""
+"""Key of a chunk -> a placeholder for its value, which no rule needs. The placeholders save memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
 """Finish reasons after which a call without an output may wait for the client."""
@@ -55,19 +52,15 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> states of a call. In these states, a chunk of this type overwrites nothing in the call.
-
-A server may send an approved call again.
-"""
+"""Chunk type -> states of a call in which such a chunk overwrites nothing. A server may send an approved call again."""
 
 
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message whose id is in the ``start`` of the response, so that the response continues it.
-    ``last``: the client's last message. The response also continues this message if the first content of the response
-    belongs to a call or an approval of the message. ``earlier``: the client's other messages. The response cannot
-    change the calls of these messages.
+    ``continued``: the message with the id of the response's ``start``, which the response continues. ``last``: the
+    client's last message. The response also continues it if the response's first content belongs to a call or an
+    approval of ``last``. ``earlier``: the client's other messages, whose calls the response cannot change.
     """
 
     def __init__(
@@ -81,21 +74,20 @@ class ResponseChecker:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._last = last
         self._first_steps = 0
-        """The number of steps before the first content of a response that may continue the last message."""
+        """The number of steps before the first content, while the response may continue the last message."""
         self._earlier = earlier
         self._message_id: str | None = None
         self._terminal: str | None = None
         self._failed = False
         self.is_shown = False
-        """True if the client has added the message to its list. An empty message without an id is not added."""
+        """True if the client shows the message. An empty message without an id is not shown."""
         self._inputs = InputTexts()
         self._empty_steps = 0
-        """The number of empty steps at the end of the message. The client stores these steps only with the next
-        change."""
+        """The number of empty steps at the end of the message. The client stores them only with the next change."""
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
-        """Begin a response. ``continued``: the message that the response continues; ``None`` for a new message."""
+        """Begin a response. ``continued``: the message that it continues; ``None`` for a new message."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
@@ -103,27 +95,25 @@ class ResponseChecker:
         """The ids of calls that the response mentions."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """The ids of calls that had ended before the response. These calls may end once more, because the user may have
+        """The ids of calls that had ended before the response. They may end once more, because the user may have
         answered them."""
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
 
     @property
     def message(self) -> UIMessage:
-        """The message that the client stores. Placeholders stand for values and texts, to save memory."""
+        """The message that the client stores, with placeholders for values and texts."""
         message = self._reducer.message
         parts = message["parts"]
         return {**message, "parts": parts[: len(parts) - self._empty_steps]}
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue. Calls that the current response does not mention may still
-        be open."""
+        """The message that the next response may continue. Calls that this response does not mention may be open."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and stops reading the response. Yield ``problem`` if the client has not failed
-        before."""
+        """Record that the client fails and stops reading. Yield ``problem`` for the first failure."""
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -148,7 +138,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. If the client would fail on the chunk, yield the problem."""
+        """Apply the chunk to the message. Yield the problem if the client would fail on the chunk."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -167,8 +157,7 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Record the id of the call that the chunk mentions. Some chunks mention a call by the id of its approval
-        request."""
+        """Record the id of the chunk's call. Some chunks have only the id of an approval request."""
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
@@ -222,7 +211,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield the problems of a chunk that the client accepts, but that is wrong at this position."""
+        """Yield the problems of a chunk that is wrong at this position, although the client accepts it."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)
@@ -332,7 +321,7 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user. In this case, other calls may also wait.
+        ``user_is_asked``: True if a call of the last step waits for the user, so that other calls may wait too.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

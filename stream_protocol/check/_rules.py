@@ -21,8 +21,8 @@ from stream_protocol.wire import AiSdkVersion
 class Severity(StrEnum):
     """The severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream, so that a
-    server may send such a stream on purpose.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, so a server
+    may send it on purpose.
     """
 
     ERROR = "error"
@@ -129,8 +129,7 @@ class Finding(NamedTuple):
     """A problem, and its position in the file."""
 
     line: int
-    """The line number, from 1. For recorded events, this is the line of the newest event, or the number of the
-    event."""
+    """The line number, from 1. For recorded events: the line or the number of the newest event."""
     chunk: int
     """The number of the chunk in the file, from 1. A problem between two chunks has the number of the first chunk."""
     versions: tuple[AiSdkVersion, ...]

@@ -4,8 +4,8 @@ A file does not contain the user's actions between two responses. So these rules
 
 - A response with the id of an earlier message continues this message. The user may have answered all of its calls.
 - A response with a new id begins a new message.
-- A response without an id continues the last message if the response begins with a call or an approval that waited in
-  this message. Other calls of the message may still wait after the response.
+- A response without an id continues the last message if it begins with a call or an approval that waited there. Other
+  calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,8 +26,7 @@ class SimulatedChat:
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._messages: dict[str, UIMessage] = {}
-        """Message id -> message. The message with the newest response comes last. The key is empty for a message
-        without an id."""
+        """Message id (empty if missing) -> message. The message with the newest response is the last."""
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
@@ -37,10 +36,7 @@ class SimulatedChat:
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails on data that is not a chunk, and stops reading the response.
-
-        Yield ``problem`` if the client has not failed before.
-        """
+        """Record that the client fails on data that is not a chunk. Yield ``problem`` for the first failure."""
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:

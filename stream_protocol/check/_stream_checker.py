@@ -1,5 +1,4 @@
-"""Checks one stream for clients of several versions. A problem that occurs in several versions is reported as one
-finding."""
+"""Checks one stream for clients of several versions. A problem in several versions becomes one finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,8 +12,8 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 class StreamChecker:
     """Checks a stream, event by event. A problem is reported once in each response.
 
-    ``start_begins_response``: True if a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response.
-    Pass True if nothing else separates the responses of the stream.
+    ``start_begins_response``: True if a ``start`` after the last chunk of a response begins the next response, because
+    nothing else separates them.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -25,12 +24,11 @@ class StreamChecker:
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
         """The problems of the current response that were reported."""
         self.in_response = False
-        """True if data has come since the end of the last response."""
+        """True after data of a response, until the response ends."""
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the data of an SSE event, which should be the JSON of a chunk. ``line``: the number of the data's first
-        line."""
+        """Check the data of an SSE event, which should be the JSON of a chunk. ``line``: the data's first line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:
@@ -45,7 +43,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Check a last SSE event that no blank line follows. The client ignores such an event."""
+        """Check a last SSE event without a blank line after it, which the client ignores."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:
@@ -53,13 +51,12 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
-        """Yield the findings for a problem of the whole stream. ``line``: the line of the problem. Default: the newest
-        line."""
+        """Yield the findings for a problem of the whole stream. ``line``: default is the newest line."""
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 
     def end_response(self) -> Iterator[Finding]:
-        """End a response. Yield its findings. The next chunk begins a new response."""
+        """End a response, and yield its findings."""
         yield from self._findings(lambda chat: chat.end_response())
         self._reported.clear()
         self.in_response = self._has_terminal = False
@@ -70,8 +67,7 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Call ``check`` with the client of each version. Yield a finding for each problem that was not yet reported in
-        this response."""
+        """Call ``check`` with each version's client. Yield a finding for each problem that is new in this response."""
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

@@ -36,7 +36,7 @@ Files = dict[Path, tuple[int, int]]
 
 
 class AgentFiles(DefaultFilter):
-    """Filter for ``watchfiles`` that selects an agent's files. Skips ``.venv``, ``node_modules`` and caches."""
+    """Filter for ``watchfiles`` that selects an agent's files, and skips ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
         """Return True if a change of this file requires a reload of the agent."""
@@ -87,7 +87,10 @@ def answer_until_changed(
 
 
 class _WaitingSocket(socket.socket):
-    """Listening socket that ends the server at the first connection after a change of the agent."""
+    """Listening socket of a server for a broken agent.
+
+    The first connection after a change of the agent's files ends this server, so that the agent is loaded again.
+    """
 
     def __init__(self, listener: socket.socket, is_changed: Callable[[], bool]) -> None:
         super().__init__(fileno=listener.detach())

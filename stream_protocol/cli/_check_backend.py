@@ -43,9 +43,7 @@ _INDENT: Final = 15
 def check_backend(
     url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
 ) -> bool:
-    """Check the server, and print the report.
-
-    If stderr is not a terminal, a line for each finished check is printed there, because the checks may take minutes.
+    """Check the server, and print the report. The checks may take minutes, so their progress is shown on stderr.
 
     Returns True if the server breaks no rule and has all features of the profiles in ``claimed``.
     """
@@ -85,8 +83,10 @@ def check_backend(
 
 @contextmanager
 def _ends_as_after_ctrl_c() -> Iterator[None]:
-    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C. Without this, the signals would end
-    the process before it deletes the chats that the checks have created."""
+    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C.
+
+    Without this, the signals would end the process before it deletes the chats that the checks have created.
+    """
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     default = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in default:
@@ -99,14 +99,15 @@ def _ends_as_after_ctrl_c() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Call the present handler of Ctrl-C, which ``asyncio.run`` has set. If the process ignores Ctrl-C, as in the
-    background, raise ``KeyboardInterrupt``."""
+    """Call the present handler of Ctrl-C; raise ``KeyboardInterrupt`` if the process ignores Ctrl-C, as in the
+    background."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
 
 def _check_url(url: str) -> None:
     try:
+        url.encode()  # the shell may pass bytes that are not UTF-8
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and parts.hostname is not None and parts.port != 0
     except ValueError:
@@ -116,7 +117,7 @@ def _check_url(url: str) -> None:
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
-    """Return the lines of the report: the checks of each profile, and then the badge."""
+    """Return the lines of the report: the checks of each profile, and the badge."""
     summary = badge(results, versions, claimed)
     lines = [f"{url}, as clients of {summary['label']} use it"]
     for profile in PROFILES:
@@ -133,8 +134,7 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the row of a check, and the rows below. The rows below show the reason, the chunk, and the document that
-    has the rule."""
+    """Return the row of a check. Rows below it have the reason, the chunk, and the document with the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:26}{check.rule}"]

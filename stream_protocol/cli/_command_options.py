@@ -35,7 +35,7 @@ AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
 
 class AiSdk(AiSdkParam):
-    """Parameter type: the version of the client's ``ai`` package. A major version is an ``int``, a full version a
+    """Parameter type: a version of the client's ``ai`` package. A major version is an ``int``, a full version a
     ``str``."""
 
     name = "version"
@@ -51,8 +51,7 @@ class AiSdk(AiSdkParam):
 
 
 class PathText(TextParam):
-    """Parameter type: a path that the shell completes. The path need not exist, because the command checks the path
-    later."""
+    """Parameter type: a path that the shell completes. The path need not exist."""
 
     name = "path"
 
@@ -133,8 +132,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. An empty name means that there is no header. Raises ``click.BadParameter`` for an invalid
-        name."""
+        """Return the name; empty for no header. Raises ``click.BadParameter`` for an invalid name."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -146,13 +144,13 @@ class HeaderName(TextParam):
 class Pace(FloatParam):
     """Parameter type: the speed of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number.
 
-    The values of ``INSTANT`` and ``HELD`` are repeated here, because importing these constants would load ADK.
+    The values of ``INSTANT`` and ``HELD`` are repeated here, because importing them would load ADK.
     """
 
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional named speeds: name -> factor."""
+        """``others``: additional speeds: name -> factor."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -226,10 +224,8 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End the command with exit code 2 if a server already listens on the port.
-
-    Commands call this function before they load ADK, which is slow.
-    """
+    """End the command with exit code 2 if a server already listens on the port. Call this function before ADK is
+    loaded."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.settimeout(PROBE_SECONDS)
@@ -246,9 +242,9 @@ def require_free_port(host: str, port: int) -> None:
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """End the command with exit code 2 if an option on the command line is not in ``allowed``.
+    """End the command with exit code 2 if the command line has an option that is not in ``allowed``.
 
-    ``option``: the option that excludes the other options, for the error message.
+    ``option``: the option that excludes the others, for the error message.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
@@ -256,9 +252,9 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if the command line has an option that needs ``option``.
+    """End the command with exit code 2 if the command line has one of the options ``needing``, which need ``option``.
 
-    ``needing``: the options that need ``option``. Call this function only if ``option`` is missing.
+    Call this function only if ``option`` is missing.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:

@@ -20,17 +20,15 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
-"""The maximum number of bytes of output that are held back in memory. More output goes to a temporary file."""
+"""The maximum number of bytes of output that wait in memory. More output goes to a temporary file."""
 
 SECONDS_BETWEEN: Final = 1.0
 """The number of seconds between two updates of the progress line."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Print each piece of output immediately. Colors are removed if stdout does not support them.
-
-    Stops without an error when the reader of a pipe closes the pipe, as ``head`` does.
-    """
+    """Print each piece of output immediately. Stops without an error when the reader of a pipe closes it, as ``head``
+    does."""
     try:
         for piece in output:
             click.echo(piece, nl=False)
@@ -39,10 +37,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """Return the output for stdout. On a terminal, control characters are replaced with JSON escapes.
-
-    A pipe or a file gets the output unchanged.
-    """
+    """Return the output for stdout. Only on a terminal, control characters are replaced with JSON escapes."""
     return map(_printable_lines, output) if sys.stdout.isatty() else output
 
 
@@ -54,8 +49,8 @@ def _printable_lines(lines: bytes) -> bytes:
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
     """Context manager that reserves stdout for the command's data. Returns the function that prints data.
 
-    All other output of the process goes to stderr, because a loaded agent may print until the process ends. So stdout
-    is not restored at the end of the context, except in tests that replace ``sys.stdout``.
+    All other output of the process goes to stderr, also after the context, because a loaded agent may print until the
+    process ends.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it
@@ -84,18 +79,17 @@ def _write(number: int, data: bytes) -> None:
 
 
 def print_stopped() -> None:
-    """Print on a terminal that the server has stopped. The text is on a new line, because after Ctrl-C the cursor is
-    after the terminal's ``^C``."""
+    """Print on a new line of a terminal that the server has stopped, because Ctrl-C prints ``^C``."""
     if sys.stderr.isatty():
         click.echo("\nStopped.", err=True)
 
 
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
-    """Context manager that shows a progress line with the elapsed seconds on stderr. The line is cleared at the end.
+    """Context manager that shows a progress line with the elapsed seconds on a terminal's stderr, after the first
+    second.
 
-    The line is shown only on a terminal, and only if the work takes more than a second. ``doing``: a text such as
-    ``Checking big.sse``, or a function that returns the current text.
+    ``doing``: a text such as ``Checking big.sse``, or a function that returns the current text.
     """
     if not can_move_cursor(sys.stderr):
         yield

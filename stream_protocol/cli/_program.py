@@ -27,7 +27,7 @@ _MAX_WIDTH: Final = 100
 """The maximum width of the help, in columns."""
 
 _FIRST_COLUMN: Final = 26
-"""The maximum width of the column with the options. For a longer option, the help text begins on the next line."""
+"""The maximum width of the options' column. After a longer option, the help text begins on the next line."""
 
 _DEFAULT: Final = re.compile(r"\[(?:default|required)[^\]]*\]")
 """Pattern for Click's note about a value, such as ``[default: 8000]``."""
@@ -55,7 +55,7 @@ class HelpContext(click.Context):
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections in aligned columns. ``sections``: heading -> rows with a name and its help."""
+    """Write sections (heading -> rows with a name and its help) in aligned columns."""
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
@@ -63,8 +63,8 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequen
 class Program(click.Group):
     """Command group that reports wrong usage as one line on stderr, with exit code 2.
 
-    After Ctrl-C, the exit code is 130. If the reader of a pipe closes the pipe, as ``head`` does, the exit code is 0.
-    Nothing is printed in these two cases.
+    After Ctrl-C, the exit code is 130. If the reader of a pipe closes it, as ``head`` does, the exit code is 0. In both
+    cases, nothing is printed.
 
     ``headings``: heading in the help -> names of the commands below it.
     """
@@ -93,7 +93,7 @@ class Program(click.Group):
         standalone_mode: bool = True,  # noqa: FBT001, FBT002  # click's signature
         **extra: Any,
     ) -> Any:
-        """Run a command and exit. If ``standalone_mode`` is False, return the command's value, and raise Click's
+        """Run a command and exit. If ``standalone_mode`` is False, return the command's value, or raise Click's
         exceptions."""
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
@@ -124,11 +124,11 @@ class Program(click.Group):
 
 
 class DocumentedCommand(click.Command):
-    """Command whose help ends with examples. The options may be in sections.
+    """Command whose help ends with examples, and may have options in sections.
 
     ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
-    that is read from a file. ``common``: names of the options that ``-h`` shows. Without names, ``-h`` shows all
-    options. ``always_on``: flags of other commands whose effect this command always has.
+    that is read from a file. ``common``: names of the options that ``-h`` shows; empty for all options. ``always_on``:
+    flags of other commands whose effect this command always has.
     """
 
     context_class = HelpContext
@@ -197,7 +197,7 @@ class DocumentedCommand(click.Command):
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples. They are never wrapped, so that each line can be copied."""
+        """Write the examples, without wrapping, so that each line can be copied."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
                 formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
@@ -205,8 +205,10 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, and False for a dumb terminal. Otherwise
-    ``None``: colors only on a terminal."""
+    """Return False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, and otherwise ``None``.
+
+    Click then prints colors only on a terminal.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -233,9 +235,9 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exception that ends the process with exit code 2. ``text``: the reason, which was printed on stderr.
+    """Exception that ends the process with exit code 2. ``text``: the reason, which is already on stderr.
 
-    ``is_fixable``: True if the command may work after a change of the agent's files.
+    ``is_fixable``: True if a change of the agent's files may help.
     """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:
@@ -245,7 +247,7 @@ class Refusal(SystemExit):
 
 
 def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
-    """End the command with exit code 2 and one line on stderr. Use it for wrong usage and unreadable input."""
+    """End the command with exit code 2 and one line on stderr."""
     _print_line(text, "red")
     raise Refusal(text, is_fixable=is_fixable)
 
@@ -266,7 +268,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard all further output on stdout, including buffered output."""
+    """Discard all further and buffered output on stdout."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -279,8 +281,8 @@ def _print_line(text: str, color: str) -> None:
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error line for an unknown option: the command or file that has the option, or a similar
-    option. Only a period if there is none."""
+    """Return the end of the error line for an unknown option, such as the command that has the option, or a similar
+    option."""
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):
         if option in command.always_on:

@@ -1,8 +1,7 @@
 """Command ``adk-ui-stream serve --reload``: a child process serves, and is replaced when a file of the agent changes.
 
-The parent process keeps the socket open, so new connections wait for the next child. A child starts quickly, because it
-is forked from a process that has loaded ADK (except on Windows). If the agent cannot be loaded, the child refuses
-requests with the reason.
+The parent process keeps the socket open, so new connections wait for the next child. Except on Windows, a child starts
+quickly, because it is forked from a process that has loaded ADK.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 STOP_SECONDS: Final = 15
-"""The number of seconds that a child may take to end its streams and runs. After that, it is killed."""
+"""The number of seconds that a child may take to end its streams and runs before it is killed."""
 
 REFUSED: Final = 2
 """The exit code of a child that has refused the command line."""
@@ -39,8 +38,8 @@ POLL_MS: Final = 200
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
     """Serve until this process is stopped.
 
-    If the target does not exist at the start, the command ends with exit code 2. If the target exists but cannot be
-    loaded, the command waits for a change.
+    If the target is missing at the start, the command ends with exit code 2. If it cannot be loaded, the command waits
+    for a change.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     supervisor = _Supervisor(server, listener, opens_page=opens_page)
@@ -61,8 +60,7 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 
 def watched_folder(target: str) -> Path:
-    """Return the folder to watch: the agent folder, or the package of ``module:attr``. If there is neither, return the
-    working directory."""
+    """Return the folder to watch: the agent folder or the package of ``module:attr``, else the working directory."""
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
@@ -74,7 +72,7 @@ class _Signals(NamedTuple):
     served: Event
     """Set once a child has served the agent."""
     changed: Event
-    """Set if the child could not load the agent, and has then found a change of the agent's files."""
+    """Set if the child could not load the agent, and the agent's files have then changed."""
 
 
 class _Supervisor:
@@ -88,21 +86,23 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """If the previous child has died, the error text with which the newest child refuses requests; ``None``
-        otherwise."""
+        """The end of the previous child, if it died; otherwise ``None``. The newest child refuses requests with this
+        text."""
         self._watcher_may_repeat = False
-        """True if the watcher may still report the change after which the newest child was started."""
+        """True if the watcher may still report the change for which the newest child was started."""
         self._start()
 
     def files_changed(self, names: Collection[str]) -> None:
-        """Replace the child. ``names``: the changed files that the watcher has reported."""
+        """Replace the child. ``names``: the changed files."""
         if self._watcher_may_repeat and read_files(self._folder) == self._files:
             return
         self._replace(names)
 
     def check_process(self) -> None:
-        """Replace the child if it has ended. If the first child has refused the command line, or if two children in a
-        row have died, exit with the child's exit code."""
+        """Replace the child if it has ended.
+
+        Exit with its exit code if the first child has refused the command line, or if two children in a row have died.
+        """
         if self._process.exitcode is None:
             return
         if self._changed.is_set():
@@ -149,8 +149,7 @@ def _serve_or_answer(
     is_first: bool,
     died: str | None,
 ) -> None:
-    """Main function of a child: serve the agent. If the agent cannot be loaded, refuse all requests with the reason
-    until a file changes."""
+    """Main function of a child: serve the agent, or refuse all requests until a file of the broken agent changes."""
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()

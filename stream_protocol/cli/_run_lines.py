@@ -34,7 +34,7 @@ _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 class RunLines:
     """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run.
 
-    ``hint``: a text that is added to the line of the first run that fails.
+    ``hint``: a text for the line of the first run that fails.
     """
 
     def __init__(self, hint: str = "") -> None:
@@ -45,7 +45,7 @@ class RunLines:
         return RunLine(self, request.id, app_name)
 
     def take_hint(self) -> str:
-        """Return the hint. Later calls return an empty text."""
+        """Return the hint once; later, an empty text."""
         hint, self._hint = self._hint, ""
         return hint
 

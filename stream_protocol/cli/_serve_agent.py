@@ -68,11 +68,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Shown = Literal["screen", "address", "nothing"]
-"""The message that a serving process prints at its start: the start screen, only the address, or nothing."""
+"""The message of a serving process at its start: the start screen, only the address, or nothing."""
 
 
 class Loaded(NamedTuple):
-    """The chat service of a loaded agent, and its Inspector. ``inspector`` is ``None`` without an Inspector."""
+    """The chat service of a loaded agent, and its Inspector, if there is one."""
 
     service: ChatService
     inspector: Inspector | None
@@ -80,8 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that exports the last spans and metrics when it is closed, because the process may end directly
-    afterwards."""
+    """Service that exports the last spans and metrics when it is closed, because the process may end right after
+    that."""
 
     service: ChatService
 
@@ -95,7 +95,7 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
+    """The server of one agent, with the options of ``serve``. A child process gets a pickled copy."""
 
     target: str
     options: ServeOptions
@@ -107,8 +107,7 @@ class AgentServer:
     """Prompts that the chat page suggests in an empty chat."""
 
     def load(self) -> Loaded:
-        """Load the agent, and open the stores. Ends the process with exit code 2 if the agent or a store cannot be
-        used."""
+        """Load the agent, and open the stores. Ends the process with exit code 2 if this fails."""
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
@@ -181,11 +180,8 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True if the server prints a line for each run: on a terminal, unless the log is quiet or JSON.
-
-        A JSON log gets a record for each run, and needs no such lines. If stdout is a pipe that nobody reads, printing
-        would block the server.
-        """
+        """Return True on a terminal, unless the log is quiet or JSON. Printing to a pipe that nobody reads would block
+        the server."""
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _failure_hint(self) -> str:
@@ -224,8 +220,7 @@ class AgentServer:
     ) -> None:
         """Serve until the process is stopped.
 
-        ``shows``: the message to print at the start. ``opens_page``: True to open the chat page in the browser.
-        ``announced``: an event that is set once the server has started.
+        ``shows``: the message to print at the start. ``announced``: an event that is set once the server has started.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
@@ -279,8 +274,7 @@ class AgentServer:
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Start the export of OpenTelemetry data, and return the app. With ``--metrics``, the returned app has the
-        metrics endpoint."""
+        """Start the export of OpenTelemetry data. Return the app, with the metrics endpoint if ``--metrics`` is set."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()

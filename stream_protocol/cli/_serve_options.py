@@ -1,5 +1,4 @@
-"""The options of ``serve``. Some are options of the command line, others are read from the project's
-``pyproject.toml``."""
+"""The options of ``serve``, on the command line and in the project's ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def _option(
 
     ``names``: the names of the option, if they differ from the field's name. ``section``: the heading above the option
     in the help. ``beside_replay``: True to allow the option together with ``--replay``. ``common``: True to show the
-    option in the short help. ``in_file``: True to read the option from the file, and not from the command line.
+    option in the short help. ``in_file``: True to read the option only from the file.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -65,7 +64,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": Count(), "show_default": True}
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """The values of all options of ``serve``. They can be pickled for a child process."""
+    """The values of all options of ``serve``. A child process gets a pickled copy."""
 
     host: str = _option(
         common=True,
@@ -289,8 +288,7 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help. ``names``: the fields to return; ``None`` for
-    all fields."""
+    """Return the options of the command line, in the order of the help. ``names``: default is all fields."""
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
@@ -316,8 +314,7 @@ BESIDE_REPLAY: Final = frozenset(
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the options of the command line and of ``pyproject.toml``. Ends the process if the file has an invalid
-    option."""
+    """Return all options. Ends the process if ``pyproject.toml`` has an invalid option."""
     table = _table()
     known = file_options()
     for key in table:
@@ -364,8 +361,7 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table ``TABLE`` of ``pyproject.toml``, with the options; empty if the file or the table does not
-    exist."""
+    """Return the table ``TABLE`` of ``pyproject.toml``; empty if there is none."""
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -25,8 +25,7 @@ from stream_protocol.wire import StreamProtocolError
 
 
 def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
-    """Serve the recordings in a file or folder until the process is stopped. ``began``: the start time of the
-    command."""
+    """Serve recordings until the process is stopped. ``began``: the start time of the command."""
     try:
         library = load_library(path, session=options.session)
         chats = InspectedChats(library, options.pace, options.ai_sdk, session=options.session)

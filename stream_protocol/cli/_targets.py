@@ -20,9 +20,9 @@ MAX_FILES: Final = 10
 
 
 def load_or_refuse(target: str, command: str) -> Target:
-    """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
+    """Load the agent, App or Runner. Ends the process with exit code 2 if this fails.
 
-    ``command``: the command line in the error message, with ``{}`` in place of the target.
+    ``command``: the command line for the error message, with ``{}`` in place of the target.
     """
     try:
         return load_target(target)
@@ -36,10 +36,10 @@ def load_or_refuse(target: str, command: str) -> Target:
 
 
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
-    """Load the object ``module:attr`` that an option names. Return ``None`` if the option is not set.
+    """Load the object ``module:attr`` that an option names, after the target is loaded. ``None`` if the option is not
+    set.
 
-    Call this function after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or
-    is not an instance of ``kind``.
+    Ends the process with exit code 2 if this fails, or if the object is not an instance of ``kind``.
     """
     if name is None:
         return None

@@ -14,13 +14,10 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""The maximum number of characters of a tool's input or output, if stdout is not a terminal.
-
-On a terminal, the value is cut at the end of the line.
-"""
+"""The maximum number of characters of a tool's input or output, except on a terminal."""
 
 _SHORTEST: Final = 20
-"""The number of characters of a value that even a narrow terminal shows."""
+"""The minimum number of characters of a value on a narrow terminal."""
 
 _RESET: Final = "\x1b[0m"
 
@@ -36,14 +33,14 @@ class Transcript:
         self._is_empty = True
         self._speaker: str | None = None
         self._open: tuple[str, str] | None = None
-        """Kind and id of the text that is being streamed; ``None`` if there is none."""
+        """Kind and id of the text that is being streamed."""
         self._calls: dict[str, str] = {}
         """Tool call id -> tool name."""
         self._last_call = ""
-        """The id of the tool call on the last printed line; empty if the line has no tool call."""
+        """The id of the tool call on the last printed line; empty if there is none."""
 
     def user_message(self, message: UIMessage) -> str:
-        """Return the text of a user message. For an assistant message, return the user's approvals in the message."""
+        """Return the text of a user message, or the user's approvals in an assistant message."""
         if message["role"] != "user":
             return self._approvals(message)
         self._speaker = None
@@ -88,7 +85,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return a line end if the last line is unfinished. Call this method at the end of a response."""
+        """Return the line end that is missing at the end of a response, if any."""
         if self._open is None:
             return ""
         kind, _ = self._open
@@ -133,7 +130,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return a line with the speaker's name; empty if the speaker has not changed."""
+        """Return a line with the speaker's name, if the speaker has changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -155,10 +152,7 @@ def _arrow() -> str:
 
 
 def _short(value: Any, *, before: str) -> str:
-    """Return a value on one line: a text unchanged, or JSON. Long values are truncated.
-
-    ``before``: the text before the value on the line.
-    """
+    """Return a value on one line, and truncate it. ``before``: the text before the value on the line."""
     columns = shutil.get_terminal_size().columns - len(before) - 1
     length = max(columns, _SHORTEST) if sys.stdout.isatty() else _VALUE_LENGTH
     if isinstance(value, Mapping) and set(value) == {"result"}:

@@ -1,8 +1,8 @@
 """Command ``adk-ui-stream serve --workers N``: several processes serve one address, and a dead process is replaced.
 
-On Linux, each worker has a socket of its own at the address, and the kernel distributes the connections. On other
-systems, all workers accept from one socket, and one worker may get many waiting connections at once. Workers are forked
-from a process that has loaded ADK (except on Windows).
+On Linux, each worker has its own socket at the address, and the kernel distributes the connections. On other systems,
+all workers accept from one socket, and one worker may get many waiting connections at once. Except on Windows, workers
+are forked from a process that has loaded ADK.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ POLL_SECONDS: Final = 0.2
 """The number of seconds between two checks of the workers."""
 
 PAUSE_SECONDS: Final = 1.0
-"""The number of seconds before a worker that died during its start is replaced. Without this pause, the cause of the
-death might still exist."""
+"""The number of seconds before a worker that died during its start is replaced, while the cause may still exist."""
 
 FORCED_SECONDS: Final = 5.0
-"""The number of seconds that a worker may take to end after a second signal. After that, it is killed."""
+"""The number of seconds that a worker may take to end after a second signal, before it is killed."""
 
 if sys.platform == "win32":
     PROCESSES: Final = multiprocessing.get_context("spawn")
@@ -44,7 +43,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. The new process loads ADK while this process continues."""
+    """Start the process from which workers are forked, and which loads ADK meanwhile."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -58,11 +57,7 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Start a process that serves the agent.
-
-    ``shows``: the message that the process prints at its start. ``announced``: an event that is set once the process
-    serves.
-    """
+    """Start a process that serves the agent. ``announced``: an event that is set once the process serves."""
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
     process.start()
@@ -77,8 +72,8 @@ def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_
 
 
 def _leave_signals_to_parent() -> None:
-    """Detach the worker from the terminal's Ctrl-C, because the parent forwards the signal. End the worker if the
-    parent dies."""
+    """Ignore the terminal's Ctrl-C in the worker, because the parent forwards the signal. End the worker if the parent
+    dies."""
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -99,8 +94,8 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that reserves the address for the workers.
 
-    On Linux, this is a new socket that does not listen. This function closes ``listener``, because the sockets of
-    workers cannot be bound while ``listener`` is open. On other systems, ``listener`` itself is returned.
+    On Linux, this is a new socket that does not listen, and ``listener`` is closed, because it would prevent the
+    workers' sockets. On other systems, the result is ``listener``.
     """
     if sys.platform != "linux":
         return listener
@@ -110,7 +105,7 @@ def reserved_address(listener: socket.socket) -> socket.socket:
 
 
 def workers_socket(reserved: socket.socket) -> socket.socket:
-    """Return the socket from which a worker accepts connections. On Linux, this is a new socket for each worker."""
+    """Return the socket from which a worker accepts connections, on Linux a new socket."""
     if sys.platform != "linux":
         return reserved
     own = _bound_beside(reserved.family, reserved.getsockname())
@@ -135,8 +130,7 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """Starts the workers, replaces dead workers, and forwards SIGTERM and SIGINT. After the first signal, no worker is
-    replaced."""
+    """Starts the workers, replaces dead workers until the first signal, and forwards SIGTERM and SIGINT."""
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
         self._server = server
@@ -146,10 +140,7 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Serve until a signal has ended all workers.
-
-        After SIGINT, the method returns. After SIGTERM, it does not return: the process ends itself with SIGTERM.
-        """
+        """Serve until a signal has ended all workers. SIGTERM then also ends this process."""
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - slow; workers start meanwhile
 
         self._server.set_up_log()
@@ -166,8 +157,8 @@ class _Workers:
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start one worker before all others. This worker creates the tables of the stores, and reports a target that
-        cannot be loaded."""
+        """Start one worker before all others. It creates the stores' tables, and reports a target that cannot be
+        loaded."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:
             pass

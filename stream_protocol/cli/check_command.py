@@ -102,12 +102,12 @@ def check(
 
 
 def _is_url(target: str) -> bool:
-    """Return True for an address of a server, in any scheme. A file with such a name can be passed as ``./…``."""
+    """Return True for an address of a server, in any scheme."""
     return "://" in target
 
 
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
-    """Print the reports of all files, and exit. If a file cannot be read, nothing is printed on stdout."""
+    """Print the reports of all files, and exit. If a file cannot be read, stdout stays empty."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
@@ -128,7 +128,7 @@ def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | Non
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
-    """Write a line for each finding, and then the result for the file ``name``. Returns True if the stream is valid."""
+    """Write a line for each finding, and the result for the file ``name``. Returns True if the stream is valid."""
     counts: Counter[Severity] = Counter()
     for finding in findings:
         severity = finding.rule.severity

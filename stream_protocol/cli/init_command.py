@@ -23,11 +23,11 @@ TEMPLATE: Final = Path(__file__).parent / "project"
 """The template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""Files of the template that are not copied. Running the template creates such files."""
+"""Files that a run of the template creates, and that are not copied."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
-"""Names that the package cannot have. The project uses them for other things, and ADK reserves ``user``."""
+"""Names that the package cannot have: the project needs them, and ADK reserves ``user``."""
 
 _DISTRIBUTION: Final = "adk-ui-stream"
 _REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)
@@ -92,10 +92,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 
 
 def _package(folder: Path) -> str:
-    """Return the name of the project's Python package.
-
-    Ends the process if the name of the folder cannot be used for a package.
-    """
+    """Return the name of the project's Python package. Ends the process if the folder's name does not fit."""
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
@@ -135,7 +132,7 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 def _installed_from() -> str | None:
     """Return the URL from which pip has installed this package, such as a Git URL; ``None`` for a package index.
 
-    The requirements of the new project have this URL, so that ``pip install`` installs the same version.
+    With this URL in the new project's requirements, ``pip install`` installs the same version.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

@@ -99,7 +99,7 @@ def _record(
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
-    """Record the conversation. Returns the number of turns, and the number of failed turns."""
+    """Record the conversation. Returns the numbers of all turns and of failed turns."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal
@@ -136,7 +136,7 @@ class _Conversation:
         self.failed = 0
 
     async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text. If calls in a reply need approval, approve or deny them, unless ``approve`` is ``None``."""
+        """Send each text. Approve or deny the calls in a reply that need approval, unless ``approve`` is ``None``."""
         for number, text in enumerate(texts, 1):
             message: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
             reply = await self._send([*self._messages, message])
@@ -145,7 +145,7 @@ class _Conversation:
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Return the assistant message that the client has after the response."""
+        """Send the messages. Return the assistant message as the client has it after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}

@@ -104,7 +104,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """Yield the pieces of output. The whole file is read first, because nothing may be printed for an invalid file."""
+    """Yield the pieces of output. The whole file is read first, so that nothing is printed for an invalid file."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -131,8 +131,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """The items of a turn. While they are read, the user's texts are collected for ``take``, and the transcript gets
-    the agent's name."""
+    """The items of a turn. While they are read, the transcript gets the agent's name, and the user's texts are
+    collected."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -157,7 +157,7 @@ class _TurnItems:
             yield item
 
     def take(self) -> str:
-        """Return the user's texts that were read since the last call of this method."""
+        """Return the user's texts since the last call of this method."""
         text, self._user_texts = "".join(self._user_texts), []
         return text
 
@@ -184,7 +184,7 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """Return the message as JSON. Lone surrogates are replaced, because UTF-8 cannot encode them."""
+    """Return the message as JSON, without lone surrogates, which UTF-8 cannot encode."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

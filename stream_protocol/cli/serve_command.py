@@ -101,8 +101,7 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """End the process if an option that ``--workers`` needs is missing, or if an option cannot be combined with
-    ``--workers``. The message names all such options."""
+    """End the process, with all reasons, if the options do not allow ``--workers``."""
     found: list[str] = []
     if options.run_log_url is None:
         # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.

@@ -26,10 +26,7 @@ in Markdown; if all of Markdown is asked for, show a table, code, a formula in $
 
 
 def demo_agent() -> LlmAgent:
-    """Return the travel guide.
-
-    Its model is Gemini if GOOGLE_API_KEY is set. Otherwise the model is a script that calls the same tools.
-    """
+    """Return the travel guide. Without GOOGLE_API_KEY, its model is a script that calls the same tools."""
     key = bool(os.environ.get("GOOGLE_API_KEY"))
     guide: str | BaseLlm = MODEL if key else scripted_model()
     foodie = LlmAgent(

@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import Final
 
 BAR, GAP, UNIT, MARGIN = 22, 10, 4, 16
-"""Sizes in pixels: the width of a bar, the gap between bars, the height of one degree, and the margin of the chart."""
+"""Sizes in pixels: the width of a bar, the gap between bars, the height of one degree, and the chart's margin."""
 
 PAPER: Final = (0, 0, 0, 0)
-"""The background color. It is transparent, so that the chart fits a light or a dark page."""
+"""The background color: transparent, for light and dark pages."""
 
 AXIS: Final = (128, 132, 140, 255)
 COLD: Final = (74, 126, 196, 255)
@@ -34,14 +34,13 @@ MASKS: Final = (
 """Anti-aliased masks of ``LETTERS`` in their order, one byte per pixel, compressed. Drawn once in DejaVu Sans."""
 
 LETTER_WIDTH, LETTER_HEIGHT, DESCENT, LETTER_SPACE = 16, 20, 3, 22
-"""Sizes in pixels: the width and the height of a mask, the part of a mask below the baseline, and the height of the row
-of letters."""
+"""Sizes in pixels: width and height of a mask, its part below the baseline, and the height of the row of letters."""
 
 Colour = tuple[int, int, int, int]
 
 
 def bar_chart(values: Sequence[int]) -> bytes:
-    """Return a PNG with a bar for each value. The color goes from blue (lowest value) to orange (highest value)."""
+    """Return a PNG with a bar for each value. Blue is the lowest value, orange the highest."""
     top, bottom = max(*values, 0), min(*values, 0)
     width = 2 * MARGIN + len(values) * (BAR + GAP) - GAP
     height = 2 * MARGIN + (top - bottom) * UNIT + 1 + LETTER_SPACE

@@ -185,15 +185,14 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Scene of a model that fails at the first attempt in a chat, and replies at the second attempt."""
+    """Scene of a model that fails at the first attempt in a chat."""
 
     def __init__(self) -> None:
         self._failed: set[str] = set()
         """The ids of the chats whose last attempt failed."""
 
     def fail(self, question: Question) -> list[Step]:
-        """Scene with an error and a retry. The first reply is half a sentence and an error. The second reply is the
-        whole sentence."""
+        """Scene with an error and a retry: first half a sentence and an error, then the whole sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -16,10 +16,8 @@ _CHAT_LABEL: Final = "chat"
 
 
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """``before_model_callback`` that adds the chat's id to each request for a scripted model.
-
-    Without this id, the model could not distinguish two chats with the same messages.
-    """
+    """``before_model_callback`` that adds the chat's id to each request, so that a scripted model can distinguish equal
+    chats."""
     llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 
 
@@ -43,7 +41,7 @@ class Question:
 
 
 Scene = Callable[[Question], list[Step]]
-"""Function that handles one kind of user message. It returns the model's next reply."""
+"""Function that returns the model's next reply to one kind of user message."""
 
 
 def read_question(request: LlmRequest) -> Question:

@@ -1,8 +1,7 @@
 """The script of the travel guide, for the demo without an API key.
 
-Each reply depends only on the user's newest message and on the results of tools after this message. So one agent serves
-any number of chats, and a chat can continue after a restart. The only state is the set of chats whose last attempt has
-failed.
+Each reply depends only on the user's newest message and the results of tools after it. So one agent serves any number
+of chats, and a chat can continue after a restart. The only state is the set of chats whose last attempt has failed.
 """
 
 import re
@@ -22,15 +21,14 @@ PACE: Final = 0.04
 
 
 def scripted_model() -> ScriptedLlm:
-    """Return the scripted model of the travel guide, for the demo without an API key."""
+    """Return the scripted model of the travel guide."""
     hiccup = features.Hiccup()
     scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
     return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """Return the next reply and its token usage. ``scenes``: pairs of a pattern for the user's message and its
-    scene."""
+    """Return the next reply and its token usage. ``scenes``: patterns for the user's message, each with its scene."""
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
@@ -38,7 +36,7 @@ def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[St
 
 
 def scripted_foodie() -> ScriptedLlm:
-    """Return the scripted model of the restaurant agent, for the demo without an API key."""
+    """Return the scripted model of the restaurant agent."""
     return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
 
 
@@ -156,7 +154,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Scene with a text that is streamed for half a minute, so that the user can stop the run."""
+    """Scene with a text of half a minute, so that the user can stop the run."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -201,7 +199,7 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
 
 
 def _usage(request: LlmRequest, *steps: Step) -> Step:
-    """Return the token usage of a reply. Each word counts as one token."""
+    """Return the token usage of a reply, with one token for each word."""
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
     reply = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
@@ -209,7 +207,7 @@ def _usage(request: LlmRequest, *steps: Step) -> Step:
 
 
 def _nights(text: str) -> int:
-    """Return the number of nights in a message, which may be written in digits or as a word; 2 if there is none."""
+    """Return the number of nights in a message, as digits or as a word; 2 if there is none."""
     named = re.search(r"\b(\w+) nights?\b", text, re.IGNORECASE)
     number = named[1].casefold() if named else ""
     numbers = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}

@@ -51,7 +51,8 @@ def grounding(
 ) -> types.GroundingMetadata:
     """Return grounding metadata for a text.
 
-    ``pages``: URL -> title. ``cited``: quoted words of the text -> indexes of their sources in ``pages``.
+    ``pages``: a dictionary from URL to title. ``cited``: a dictionary from words of the text to the positions of their
+    sources in ``pages``.
     """
     supports: list[types.GroundingSupport] = []
     for words, numbers in cited.items():

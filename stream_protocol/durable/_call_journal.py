@@ -1,9 +1,9 @@
-"""Stores the results of model and tool calls. So each call is executed once, even if its run is executed again.
+"""Stores the results of model and tool calls, so that each call is executed once, even if its run is executed again.
 
-Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. A call is not a step or a
-child of the run's workflow, because DBOS numbers steps and children in the order of their start. With parallel
-branches, this order may differ in each execution. DBOS stores a workflow as pending before the workflow starts. So a
-call that began and did not end can be found.
+Each call is a separate DBOS workflow, and its id contains the run and the call's name. A call is not a step or a child
+of the run's workflow, because DBOS numbers these in the order of their start. With parallel branches, this order may
+differ in each execution. DBOS stores a workflow as pending before it starts. So a call that began and did not end can
+be found.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """Raised for a call that began in an earlier execution of the run and has no stored result. The effect of the call
-    is unknown."""
+    """Raised for a call that began in an earlier execution of the run and has no stored result, so that its effect is
+    unknown."""
 
 
 class CallJournal:
-    """Stores the results of the model and tool calls in one execution of a run. ``again``: True if the run was executed
-    before. ``names_by_id``: see ``UsedCalls``."""
+    """Stores the results of the model and tool calls in one execution of a run.
+
+    ``again``: True if the run was executed before. ``names_by_id``: see ``UsedCalls``.
+    """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
-        """True in a first execution. If the run is executed again, True as soon as a model call without a stored result
-        begins."""
+        """True in a first execution; in a later execution, once a model call without a stored result begins."""
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
@@ -44,13 +45,12 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Set ``is_live``. Called when a model call without a stored result begins."""
+        """Set ``is_live``, because a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: use this journal for model and tool calls of the code inside, and of tasks that this code
-        starts."""
+        """Context manager: use this journal for the code inside, and for tasks that this code starts."""
         token = _current.set(self)
         try:
             yield
@@ -58,15 +58,13 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in the branch ``branch``. If the run is executed again, the
-        call gets an equal name."""
+        """Return the name of the agent's next model call in this branch; the same name in each execution of the run."""
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if an earlier execution of the run has stored the result of the agent's next model call in
-        ``branch``."""
+        """Return True if the result of the agent's next model call in this branch is already stored."""
         name = _model_calls(agent, branch)
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
@@ -75,8 +73,7 @@ class CallJournal:
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the result that an earlier execution of the run has stored for the call ``name``; ``None`` without a
-        stored result."""
+        """Return the stored result of the call ``name``; ``None`` if there is none."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -86,8 +83,8 @@ class CallJournal:
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
         """Execute a call that has no stored result, by awaiting ``work()``. Store the result, then return it.
 
-        ``repeatable``: True to execute the call even if an earlier execution began the call and did not finish it. If
-        False, a call that began and did not finish raises ``UnfinishedCallError``.
+        ``repeatable``: True to execute the call even if an earlier execution began it. If False, such a call raises
+        ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:
@@ -121,5 +118,5 @@ _current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None
 
 
 def current_calls() -> CallJournal | None:
-    """Return the current run's journal of model and tool calls; ``None`` outside a durable run."""
+    """Return the current run's journal; ``None`` outside a durable run."""
     return _current.get()

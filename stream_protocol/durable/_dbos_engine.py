@@ -1,5 +1,4 @@
-"""Provides ``DbosEngine``. The engine stores unfinished runs in DBOS, with the results of their model and tool
-calls."""
+"""Stores unfinished runs in DBOS, with the results of their model and tool calls."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ NAME: Final = "adk-ui-stream"
 """The name of the DBOS application that owns the workflows."""
 
 OLD: Final = timedelta(days=1)
-"""The age at which ``DbosEngine`` deletes stored model and tool calls of a run that is already deleted."""
+"""The age at which stored model and tool calls of a deleted run are deleted."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class DbosEngine:
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
-    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other tool
-    that began and did not end is not executed again. Instead of the tool's result, the model reads an error text.
+    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other such
+    tool is not executed again: instead of its result, the model reads an error text.
 
     ``version``: the version of the app's agents. Only a worker with the same version executes a run again. Change the
     version when an agent's tools or the order of its calls change. Names and classes of agents are compared
@@ -115,8 +114,10 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """The unfinished runs that the last query returned, by workflow id. With this cache, each run is read only
-        once. The value is ``None`` if this release cannot read the run."""
+        """The unfinished runs of the last query, so that each run is read only once: workflow id -> run.
+
+        The value is ``None`` if this release cannot read the run.
+        """
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
@@ -125,7 +126,7 @@ class DbosEngine:
 
     @property
     def is_shared(self) -> bool:
-        """True for PostgreSQL: see ``Engine``. False for the app's own DBOS, because its database is unknown."""
+        """True for PostgreSQL: see ``Engine``. The database of the app's own DBOS is unknown."""
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
@@ -133,8 +134,10 @@ class DbosEngine:
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Create missing tables in the store. If the store cannot be used, raises ``StreamProtocolError`` with a text
-        of one line. ``start`` also creates missing tables, but its error texts have several lines."""
+        """Create missing tables in the store. Raises ``StreamProtocolError`` with one line if the store cannot be used.
+
+        The errors of ``start`` have several lines.
+        """
         if self._url is not None:
             self._take_file()
             _log_as_others()
@@ -201,16 +204,15 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """Check that the store can be written to: see ``Engine``. A query that only reads is not enough, because a
-        standby database accepts reads."""
+        """Check that the store can be written to: see ``Engine``. A standby database accepts queries that only read."""
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
         elif isinstance(self._store, DBOSClient):  # before `start`, when tables may be missing
             await self._store.check_connection_async()
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return the agents whose class or mode is not supported. If the app has switched on ADK's own resumability,
-        also return the name of this setting."""
+        """Return the agents that are not supported, and the name of ADK's own resumability if the app has switched it
+        on."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return [*unsupported_agents(runner.agent), *(["`ResumabilityConfig(is_resumable=True)`"] if resumable else ())]
@@ -282,8 +284,7 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old model and tool calls whose run is already deleted. A worker leaves calls without a run if it dies
-        after the run has ended, but before the calls have ended."""
+        """Delete old model and tool calls of deleted runs. A worker leaves such calls if it dies before they end."""
         if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
@@ -297,11 +298,9 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """The DBOS client for queries that must not block. While the store is unreachable, a query immediately raises
-        an error.
+        """The DBOS client for queries that must not block. It raises an error at once while the store is unreachable.
 
-        The model and tool calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all
-        queries use the app's DBOS.
+        The calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use it.
         """
         if self._url is None:
             return DBOS
@@ -336,7 +335,7 @@ class DbosEngine:
         return do
 
     def _durable_runner(self, runner: Runner) -> Runner:
-        """Return a runner with durable copies of the runner's agents. The copies are created once per runner."""
+        """Return a runner with durable copies of the agents, which are created once per runner."""
         if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
             durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)
@@ -356,14 +355,13 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Stop the threads with which this engine's DBOS polls every second. They serve features that the engine does not
-    use: queues, schedules, delayed workflows and timeouts."""
+    """Stop the threads with which this engine's DBOS polls every second, for features that the engine does not use."""
     for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()
 
 
 def _log_as_others() -> None:
-    """Send DBOS's log lines to the root logger. By default, DBOS prints them to the terminal with its own handler."""
+    """Send DBOS's log lines to the root logger instead of the terminal."""
     logger = logging.getLogger("dbos")
     logger.handlers.clear()
     logger.propagate = True

@@ -1,4 +1,4 @@
-"""Copies the app's agent tree, with durable models and tools. The app's own agents are not changed."""
+"""Copies the app's agent tree, with durable models and tools."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
 _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
-"""The supported agent classes. Agents of these classes only call models and tools. An app's own class may make other
-calls."""
+"""The supported agent classes, which only call models and tools. An app's own class may make other calls."""
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
@@ -38,8 +37,10 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
-    """Return a copy of the agent tree with durable models and tools. An agent inside an ``AgentTool`` is not copied,
-    because the whole result of the tool is stored."""
+    """Return a copy of the agent tree with durable models and tools.
+
+    An agent inside an ``AgentTool`` is not copied, because the whole result of the tool is stored.
+    """
     durable = root.clone()
     for agent in _tree(durable):
         if isinstance(agent, LlmAgent):
@@ -48,8 +49,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """Return the type and the name of each agent in the tree. The names of stored calls depend on the agents. So a
-    different list counts as a different version of the app."""
+    """Return the type and the name of each agent in the tree. A different list counts as a different version of the
+    app."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 

@@ -1,7 +1,4 @@
-"""Wraps a model so that its complete responses are stored.
-
-A recovered run reads the stored responses and does not repeat the calls.
-"""
+"""Wraps a model so that its complete responses are stored. A recovered run does not repeat the calls."""
 
 from __future__ import annotations
 
@@ -27,31 +24,28 @@ if TYPE_CHECKING:
 class ModelCallNames:
     """Names for the calls of one agent's model.
 
-    A name contains the agent and the branch. ADK passes agent and branch to a callback, but not to a model. So a
-    callback stores the name with ``note``, and the model gets the name with ``take``.
+    A name contains the agent and the branch, which ADK passes to a callback, but not to a model.
     """
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        """The names of the next model calls, by the ``id()`` of their request. The request object exists until the
-        model gets the request. So no other request can have the same ``id()``."""
+        """The ``id()`` of a request -> the name of its model call. The request exists until the model gets it."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Store the name of the next model call. Use this method as the last ``before_model_callback``. If an earlier
-        callback responds, the model is not called, and no name is stored."""
+        """Store the name of the next model call. Use this method as the last ``before_model_callback``, which is
+        skipped if an earlier callback responds."""
         calls = current_calls()
         if calls is not None:
             branch = callback_context._invocation_context.branch  # noqa: SLF001 - no public access
             self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
 
     def take(self, llm_request: LlmRequest) -> str | None:
-        """Return the stored name of the model call that sends ``llm_request``. Then forget the name."""
+        """Return and forget the stored name of the model call that sends ``llm_request``."""
         return self._names.pop(id(llm_request), None)
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a copy of the model. During a durable run, the copy stores its responses. The copy has the model's
-    class."""
+    """Return a copy of the model, of the same class, that stores its responses during a durable run."""
 
     async def generate_content_async(
         llm_request: LlmRequest,
@@ -76,8 +70,10 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model, and yield its responses. Partial responses are yielded immediately. Complete responses are
-    yielded after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
+    """Call the model, and yield its responses: partial responses immediately, complete responses after they are stored.
+
+    ADK runs the tools of a response as soon as it gets the response.
+    """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -104,8 +100,7 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Give an id to each tool call of the response that does not have an id. ADK would add different ids in each
-    execution of the run."""
+    """Give an id to each tool call without an id. ADK would add different ids in each execution of the run."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

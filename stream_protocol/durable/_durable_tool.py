@@ -1,5 +1,4 @@
-"""Wraps a tool so that its results and actions are stored. A recovered run reads the stored results and actions, and
-does not execute the tool again."""
+"""Wraps a tool so that its results and actions are stored. A recovered run does not execute the tool again."""
 
 from __future__ import annotations
 
@@ -27,22 +26,22 @@ UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
     " It was not run again."
 )
-"""The result that the model reads if a dead worker began a tool call and did not finish it. Idempotent tools are
-executed again instead."""
+"""The result that the model reads if a dead worker began a call of a tool that is not idempotent."""
 
 PART: Final = "$adk_ui_stream.part"
-"""The key for a ``Part`` in a stored result. The key is needed because ADK treats a ``Part`` with media differently
-from a dictionary."""
+"""The key for a ``Part`` in a stored result, because ADK does not treat a ``Part`` with media like a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)`` is the type
-    name and the text of the tool's exception."""
+    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)``: its type
+    and text."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a copy of the tool that is executed only once in a durable run. The copy has the tool's class.
-    ``idempotent``: the names of tools that may be executed again if they began and did not end."""
+    """Return a copy of the tool, of the same class, that is executed only once in a durable run.
+
+    ``idempotent``: the names of tools that may be executed again if they began and did not end.
+    """
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
         calls = current_calls()
@@ -77,9 +76,11 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name under which the result of the tool call is stored. The name depends on the arguments that the
-    model sent. The name does not depend on the arguments that the tool gets, because callbacks may change these
-    arguments in each execution of the run."""
+    """Return the name under which the result of the tool call is stored.
+
+    It depends on the arguments from the model, because callbacks may change them differently in each execution of the
+    run.
+    """
     # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
     model_args = to_jsonable_python(call.args, fallback=str)
@@ -87,16 +88,17 @@ def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """Return a tool's result and actions, and the events of an agent inside the tool, as JSON. A value that is not JSON
-    is stored as text. Only later executions of the run use this text. The present execution uses the value itself."""
+    """Return a tool's result and actions, and the events of an agent inside the tool, as JSON.
+
+    Values that are not JSON are stored as text, which only later executions of the run use.
+    """
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
     return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})
 
 
 def _restore_result(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
-    """Return the stored result of a tool. Also apply the tool's stored actions, and the stored events of an agent
-    inside the tool."""
+    """Return the stored result of a tool, and apply its stored actions and events."""
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
     if nested is not None:

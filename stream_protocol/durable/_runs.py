@@ -1,5 +1,7 @@
-"""The stored form of a run: ids, names and content of its DBOS workflows. Each new format gives the workflows a
-different name. So an older release does not find runs that it cannot read."""
+"""The stored form of a run: ids, names and content of its DBOS workflows.
+
+The workflows of each new format have a different name, so that an older release does not find runs that it cannot read.
+"""
 
 from __future__ import annotations
 
@@ -23,66 +25,58 @@ FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
 
 OLDEST_FORMAT: Final = 1
-"""The oldest stored format that this release reads. In this format, runs have no deployment name, and a tool call's
-name contains the call's id."""
+"""The oldest stored format that this release reads. Its runs have no deployment name, and its tool calls only ids as
+names."""
 
 RUN: Final = "adk_ui_stream.run.2"
 OLDEST_RUN: Final = "adk_ui_stream.run"
-"""The name of a run's workflow function in the oldest stored format. ``RUN`` is the name in the present format."""
+"""The name of a run's workflow function in the oldest stored format."""
 
 PREFIX: Final = "adk-ui-stream.2/"
 OLDEST_PREFIX: Final = "adk-ui-stream/"
-"""The prefix of workflow ids in the oldest stored format. ``PREFIX`` is the prefix in the present format."""
+"""The prefix of workflow ids in the oldest stored format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of the name of a workflow attribute. The attribute contains the state of one execution of a run. The
-execution's id in the run log follows the prefix."""
+"""Prefix, before an execution's run-log id, of a workflow attribute with the state of this execution."""
 
 END: Final = "end "
-"""Prefix of the name of a workflow attribute. The attribute contains the end of one execution of a run. A ``LiveState``
-that is stored later does not replace this attribute."""
+"""Like ``EXECUTION``, for the end of an execution. A ``LiveState`` that is stored later does not replace this
+attribute."""
 
 ERROR_TEXT: Final = "error"
 """Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""
 
 SHOWN: Final = "shown"
-"""Name of the workflow attribute with the ids of the events that the client saw before the end. See ``ToldEnd``."""
+"""Name of the workflow attribute with the ids of the shown events. See ``ToldEnd``."""
 
 UNFINISHED: Final = "text"
-"""Name of the workflow attribute with the last text that the client saw, if this text is unfinished. See ``ToldEnd``.
-"""
+"""Name of the workflow attribute with the unfinished text that the client saw. See ``ToldEnd``."""
 
 ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
-"""The stored name of each end that an execution of a run can have. Released versions use these names, so the names must
-not change."""
+"""The stored name of each end of an execution. Released versions use these names."""
 
 STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
     **{name: end for end, name in ENDS.items()},
 }
-"""The states of an execution by their stored names. A newer release may store other names. Runs with unknown names are
-ignored."""
+"""The states of an execution by their stored names. Runs with other names, from a newer release, are ignored."""
 
 LOG: Final = "log"
 """Name of the workflow attribute with the run-log id of the run's newest execution."""
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
-    """Return the prefixes of workflow ids for the deployment's runs.
-
-    Older releases stored runs without a deployment name. The prefix of these runs is included.
-    """
+    """Return the prefixes of workflow ids for the deployment's runs, also of older releases."""
     return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
 
 
 def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
-    """Return the prefixes of workflow ids for one chat's runs. ``chat``: the user id and the chat id."""
+    """Return the prefixes of workflow ids for the runs of one chat (user id and chat id)."""
     return [f"{prefix}{_digest([*chat], 32)}/" for prefix in run_prefixes(deployment)]
 
 
 def workflow_id(record: RunRecord) -> str:
-    """Return the id of a run's workflow. The ids of user, chat and deployment are hashed, because a user id may be an
-    email address."""
+    """Return the id of a run's workflow. It contains only hashes, because a user id may be an email address."""
     named = record.deployment
     prefix = (
         OLDEST_PREFIX if named is None else _deployment_prefix([named["app"], named["run_log"], named["session_store"]])
@@ -91,8 +85,7 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the workflow id of the run to which a model or tool call belongs. ``call_id``: the workflow id of the
-    call."""
+    """Return the workflow id of the run to which a call's workflow id belongs."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 
@@ -117,15 +110,14 @@ class KeptRun:
     format: int = FORMAT
 
     def to_text(self) -> str:
-        """Return this run as text, which is the input of the run's workflow."""
+        """Return this run as the input text of its workflow."""
         return json.dumps(
             {"format": self.format, "record": self.record.to_json(), "version": self.version, "log": self.log_id}
         )
 
     @classmethod
     def of(cls, status: WorkflowStatus) -> Self | None:
-        """Return the run that the workflow stores. Returns ``None`` if a newer release has stored the run, or if the
-        content is invalid."""
+        """Return the run that the workflow stores; ``None`` if it is invalid or comes from a newer release."""
         if status.input is None:
             return None
         try:
@@ -141,12 +133,10 @@ class KeptRun:
         return cls(record=record, version=version, log_id=log_id, format=number)
 
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
-        """Return the run with the stored states of its executions.
+        """Return the run with the states of its executions, from the attributes of its workflow in DBOS.
 
-        ``attributes``: the attributes of the run's workflow in DBOS. The first execution has no attribute while it is
-        running.
-
-        Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
+        The first execution has no attribute while it is running. Returns ``None`` for an unknown state of a newer
+        release, because the run may have ended.
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}
@@ -167,8 +157,7 @@ class KeptRun:
 
 
 def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
-    """Return the workflow attributes that store the state of one execution of a run. ``log_id``: the execution's id in
-    the run log."""
+    """Return the workflow attributes that store the state of one execution. ``log_id``: the execution's run-log id."""
     name = f"{EXECUTION}{log_id}"
     if not isinstance(state, ToldEnd):
         return {name: state}

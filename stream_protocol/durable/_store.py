@@ -20,36 +20,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
-"""The accepted schemes of a store's URL, without the driver. DBOS would treat a URL with any other scheme as PostgreSQL
-or as a file."""
+"""The accepted schemes of a store's URL. DBOS would treat any other scheme as PostgreSQL or as a file."""
 
 CONNECT_SECONDS: Final = 10
 """Seconds to wait for a connection to the store."""
 
 SILENCE_SECONDS: Final = 10
-"""Seconds within which the store's machine must acknowledge data. Without this limit, a dead machine is noticed only
-after hours."""
+"""Seconds within which the store's machine must acknowledge data. Without this limit, a dead machine stays unnoticed
+for hours."""
 
 CONNECTIONS: Final = 5
-"""Maximum number of DBOS's own database connections. DBOS has one more connection, which listens for notifications. A
-query waits if all connections are in use."""
+"""Maximum number of DBOS's own database connections, without the connection that listens for notifications."""
 
 CLIENT_CONNECTIONS: Final = 4
-"""Maximum number of database connections for queries that must not block. DBOS's own connections are not counted."""
+"""Maximum number of database connections for queries that must not block, beside DBOS's own."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""The SQLite version that DBOS needs if the Python version is at least ``NEEDING_PYTHON``. DBOS's tables then call
-``unixepoch('subsec')``."""
+"""The SQLite version that DBOS needs from ``NEEDING_PYTHON`` on, for ``unixepoch('subsec')``."""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""SQLAlchemy options for PostgreSQL that switch off psycopg's prepared statements. PgBouncer in transaction mode may
-use a different connection for each transaction. On that connection, a prepared statement may be missing, or may already
-exist."""
+"""SQLAlchemy options for PostgreSQL that switch off psycopg's prepared statements.
+
+PgBouncer in transaction mode may change the connection between transactions. A prepared statement may be missing on the
+new connection, or may already exist.
+"""
 
 
 def is_postgres(url: str) -> bool:
-    """Return True for a URL of PostgreSQL, which many processes can use at the same time."""
+    """Return True for a URL of PostgreSQL."""
     return url.startswith("postgres")
 
 
@@ -76,8 +75,7 @@ def sqlite_is_too_old() -> bool:
 
 
 def with_timeouts(url: str) -> str:
-    """Return the URL with connection timeouts that DBOS does not set. With these timeouts, a connection does not wait
-    forever for a database server that hangs or is dead."""
+    """Return the URL with timeouts, so that no connection waits forever for a database server that hangs or is dead."""
     if not is_postgres(url):
         return url
     address = make_url(url)
@@ -93,8 +91,7 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context. Use it for
-    code that accepts no engine options."""
+    """Context manager: apply ``ENGINE_OPTIONS`` to new connections of code that accepts no engine options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -107,8 +104,7 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite. For SQLite, DBOS creates an engine
-    from the URL."""
+    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite, for which DBOS creates an engine."""
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -116,8 +112,8 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store. Only one process at a time can use the file. ``url``: the URL of the store. For a
-    store without a file, such as PostgreSQL, the methods do nothing."""
+    """The file of an SQLite store, which only one process at a time can use. For other stores, the methods do
+    nothing."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database
@@ -131,9 +127,11 @@ class StoreFile:
         return "" if self._path is None else self._path.name
 
     def take(self) -> bool:
-        """Lock the SQLite file until ``free`` is called or this process ends. Returns False if another process holds
-        the lock. Creates the file if it is missing. Only the file's owner can read the new file, because the file
-        contains messages."""
+        """Lock the SQLite file until ``free`` or the end of this process. Returns False if another process holds the
+        lock.
+
+        A missing file is created, and only its owner can read it, because it contains messages.
+        """
         if self._path is None or self._lock is not None:
             return True
         with suppress(OSError):  # SQLite reports errors of the path later

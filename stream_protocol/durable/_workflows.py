@@ -1,8 +1,7 @@
 """The DBOS workflows of this process, and the work of each workflow.
 
-A workflow's function cannot be a closure, because another process may have to start the workflow. So the function looks
-up its work, a coroutine function, by the workflow's id. Before a process starts a workflow, the process stores the work
-in memory, by this id.
+Another process may have to start a workflow, so its function cannot be a closure. The function looks up its work, a
+coroutine function in memory, by the workflow's id.
 """
 
 from __future__ import annotations
@@ -21,15 +20,12 @@ CALL: Final = "adk_ui_stream.call"
 """The name of the workflow function for a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
-"""A workflow id that no workflow has. To test whether the store can be written to, the engine deletes the workflow with
-this id."""
+"""A workflow id that no workflow has. Deleting it tests whether the store can be written to."""
 
 
 class Workflows:
-    """Starts workflows and waits for them.
-
-    Create only one ``Workflows`` per process, because it registers its functions in DBOS.
-    """
+    """Starts workflows and waits for them. Create only one ``Workflows`` per process, because it registers its
+    functions in DBOS."""
 
     def __init__(self) -> None:
         self._work: dict[str, Callable[[], Awaitable[str]]] = {}
@@ -65,8 +61,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run, and store its workflow as pending. The workflow stays stored until the engine's ``cancel``
-        deletes the run."""
+        """Execute a run, and store its workflow as pending until the engine's ``cancel`` deletes the run."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
@@ -76,7 +71,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run_again(self, workflow_id: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run whose workflow another process has started. The stored workflow stays pending."""
+        """Execute a run whose workflow another process has started, and which stays pending."""
         self._work[workflow_id] = _wait_for_ever
         try:
             await work()
@@ -101,11 +96,9 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever. The workflow of a run only marks the run as unfinished.
+    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the workflow.
 
-    The run's work is done outside the workflow, because DBOS numbers all operations inside a workflow. The stored
-    workflow marks the run even if no process executes the workflow. A process that recovers the run does not change the
-    workflow.
+    The run's work is done outside the workflow, because DBOS numbers all operations inside a workflow.
     """
     await asyncio.Event().wait()
     return ""

@@ -1,8 +1,8 @@
 """Shows each ADK event beside its chunks, for developers. An app must enable the Inspector.
 
-``Inspector`` is a recorder that stores the newest turns in memory. The routes of ``inspector_routes`` send these turns
-to the user of the chat. The Inspector's page also shows a recording or a capture that the user drops on the page.
-Importing this package loads ADK and Starlette.
+``Inspector`` is a recorder that stores the newest turns in memory. The routes of ``inspector_routes`` send them to the
+user of the chat. The Inspector's page also shows a recording or a capture that the user drops on the page. Importing
+this package loads ADK and Starlette.
 
 Where to change what:
 

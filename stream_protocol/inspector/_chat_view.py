@@ -47,8 +47,8 @@ def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
     """Return the findings of ``check`` for the sent chunks, as ``{"findings": […], "unchecked": 0}``.
 
-    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses that were not checked, because
-    the beginning of their message is not stored any more.
+    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses whose beginning is not stored
+    any more, so that they were not checked.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []

@@ -1,6 +1,6 @@
 """Converts a file that a user drops on the Inspector's page: a recording in any format, or a capture of a stream.
 
-``Budget`` limits the size of the result. The caller limits the file's size, the time and the memory.
+``Budget`` limits only the size of the result. The caller limits the file's size, the time and the memory.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MAX_SHOWN_BYTES: Final = 64 * 2**20
 """The maximum number of bytes of a result (events and chunks)."""
 
 MAX_FINDINGS: Final = 500
-"""The maximum number of findings in a result. An invalid stream may have a finding for each chunk."""
+"""The maximum number of findings in a result, because an invalid stream may have a finding for each chunk."""
 
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
@@ -79,10 +79,9 @@ class Budget:
 def shown_file(path: Path, session: str | None) -> bytes:
     """Return the content of a file for the Inspector, as ``{"entries", "messages", "findings", "recordable"}``.
 
-    ``entries``: see ``_entries``. Chunks are numbered from 1. ``messages``: the client's messages after all turns.
-    ``findings``: the findings of ``check``. A finding has the ``number`` of its chunk, if the chunk is shown.
-    ``recordable``: true if the file has ADK events. Nothing is redacted, because the result goes to the sender of the
-    file. Raises ``UnreadableError``.
+    ``entries``: see ``_entries``. ``messages``: the client's messages after all turns. ``findings``: the findings of
+    ``check``, each with the ``number`` of its chunk (from 1), if the chunk is shown. ``recordable``: true if the file
+    has ADK events. Nothing is redacted, because the result goes to the sender of the file. Raises ``UnreadableError``.
     """
     budget = Budget()
     recording = _recording(path, session)
@@ -107,7 +106,7 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a recording. Chunk numbers are those of ``numbered_entries``."""
+    """Return the findings of ``check`` for a recording, with the chunk numbers of ``numbered_entries``."""
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
@@ -129,7 +128,7 @@ def _versions(recording: Recording) -> set[int]:
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
     """Return a name for the file, and its content as a recording of this package, without secrets.
 
-    Raises ``UnreadableError``, also for a stream without ADK events.
+    Raises ``UnreadableError``, also for a file without ADK events.
     """
     recording = _without_secrets(path, session)
     name, _ = _named_test(recording)
@@ -137,7 +136,7 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """Return a Python test for the recording of a file. Raises ``UnreadableError``, also for a stream without ADK
+    """Return a Python test for the recording of a file. Raises ``UnreadableError``, also for a file without ADK
     events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
@@ -158,10 +157,8 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries for the page, with numbers for chunks.
-
-    The numbers are those that the command ``check`` prints. ``check`` also counts data that is not a chunk.
-    """
+    """Yield the entries for the page, with the numbers that ``check`` gives to chunks and to data that is not a
+    chunk."""
     chunk = 0
     for entry in entries:
         if entry.line.startswith((b'{"chunk"', b'{"text"')):
@@ -249,7 +246,7 @@ class _Capture:
         self._in_response = False
 
     def add(self, data: str) -> None:
-        """Add the data of one SSE event or of one line."""
+        """Add the data of one SSE event or line."""
         if data == _DONE:
             self.end_response()
             return
@@ -288,10 +285,10 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return the line of an entry, without a time, because a capture has no times."""
+    """Return the line of an entry without a time."""
     return _json({kind: value}) + b"\n"
 
 
 def _json(value: Any) -> bytes:
-    """Return the value as JSON text. The value may have lone surrogates, and numbers of any size."""
+    """Return the value as JSON text. Lone surrogates and numbers of any size are allowed."""
     return orjson.dumps(json_value(value, lossy=True))

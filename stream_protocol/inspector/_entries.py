@@ -1,12 +1,15 @@
-"""The entries that the Inspector's page shows: lines of a recording with additional keys.
+"""The entries that the Inspector's page shows: lines of a recording (see docs/recording.md) with additional keys.
 
-An entry is a JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``, with
-the time ``at``. See docs/recording.md for the keys of a recording. ``bytes``: the size of an event's JSON, or of a
-chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
+An entry is a JSON object with the key ``at`` (the time) and one of these sets of keys: ``turn``; ``event`` and
+``bytes``; ``chunk``, ``bytes`` and ``closing``; ``end``. ``bytes``: the size of an event's JSON, or of a chunk's SSE
+event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
 
-Other kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
-that the rest of a turn was dropped. ``{"prompt"}`` and ``{"answer"}`` are the beginning and the end of a model call.
-``{"failure"}`` is the exception with which a run failed.
+Entries with these keys are not in a recording:
+
+- ``text``: a line of a captured response that is not a chunk.
+- ``cut``: the rest of a turn was dropped.
+- ``prompt`` and ``answer``: the beginning and the end of a model call.
+- ``failure``: the exception with which a run failed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +29,7 @@ class Entry:
     line: bytes
     """The line of the entry in a recording, with its line end."""
     extra: bytes = b""
-    """Additional keys that a recording does not have, as JSON members. Each ends with a comma."""
+    """Additional keys that a recording does not have, as JSON members with a comma after each."""
     recorded: bool = True
     """True if the entry is part of a recording."""
 

@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the Inspector's page, in a separate process.
 
-A parser may take minutes and gigabytes for a file of some megabytes. Only the end of a process can stop a parser in C.
-In a thread, the conversion would also block the event loop for about 100 ms at a time.
+A parser may take minutes and gigabytes for a file of some megabytes, and only the end of its process stops a parser in
+C. In a thread, the conversion would also block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if sys.platform == "linux":
 T = TypeVar("T")
 
 Reading: TypeAlias = Callable[[Path, str | None], T]
-"""Function that converts a file, or one session in the file. It is pickled, so it must be a module-level function."""
+"""Function that converts a file, or one session in it. It is pickled, so it must be a module-level function."""
 
 MAX_SECONDS: Final = 20.0
-"""The maximum number of seconds for a file. For the first file, this includes two or three seconds to load ADK."""
+"""The maximum number of seconds for a file, including two or three seconds to load ADK for the first file."""
 
 MAX_MEMORY: Final = 4 * 2**30
 """The maximum number of bytes of the process's address space on Linux. ADK alone takes one gigabyte."""
@@ -40,14 +40,13 @@ MAX_WAITING: Final = 4
 """The maximum number of files that wait for the process. Additional files are refused."""
 
 RETRY_SECONDS: Final = 5
-"""The number of seconds in the ``Retry-After`` header. Most files take less than a second."""
+"""The number of seconds in the ``Retry-After`` header."""
 
 _PROCESS_ENDED: Final = (
     "the process that converts it has died: the file takes too much memory, or the server's main module starts the "
     'server without `if __name__ == "__main__":`'
 )
-"""The error text for a process that has died. The main module can be a cause, because ``multiprocessing`` imports it in
-the new process."""
+"""The error text for a process that has died, perhaps in the main module, which ``multiprocessing`` imports."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
@@ -55,8 +54,8 @@ _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_proc
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
     """Call ``read`` in the separate process for a file with these bytes, and return the result.
 
-    The process is kept for the next file, until the event loop ends. Raises ``UnreadableError`` if the file cannot be
-    read, or takes too much time or memory. Raises ``ChatRequestError`` (503) if too many files wait.
+    The process is kept until the event loop ends. Raises ``UnreadableError`` if the file cannot be read, or takes too
+    much time or memory. Raises ``ChatRequestError`` (503) if too many files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()

@@ -1,5 +1,4 @@
-"""``Inspector``: stores the newest turns of each user's chats in memory. Secrets are removed first, as in a
-recording."""
+"""Stores the newest turns of each user's chats in memory, without secrets, as in a recording."""
 
 from __future__ import annotations
 
@@ -39,10 +38,10 @@ MAX_ENTRIES: Final = 50_000
 """The maximum number of entries (such as events and chunks) of all turns of a user."""
 
 MAX_USERS: Final = 16
-"""The maximum number of users with stored turns. The most recently active users stay."""
+"""The maximum number of users with stored turns. The least recently active user is dropped first."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""The maximum number of bytes of a stored request. Each request of a chat contains all attached files of the chat."""
+"""The maximum number of bytes of a stored request, which contains all attached files of the chat."""
 
 
 class Inspector:
@@ -142,8 +141,7 @@ class InspectedTurn:
         self._options = options
         self._begun_at = 0.0
         self._event_is_converted = True
-        """True if the chunks of the newest event have been written. Chunks that come after them belong to the end of
-        the response."""
+        """True if the chunks of the newest event have been written. Later chunks belong to the end of the response."""
         self._has_ended = False
         self._model_calls = ModelCalls(self._observe)
         self.chat_id = request.id

@@ -55,8 +55,7 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Return the description of an agent and its sub-agents. Instructions are left out, because they may be
-    confidential."""
+    """Return the description of an agent and its sub-agents, without instructions, which may be confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,
@@ -71,9 +70,9 @@ def agent_info(agent: BaseNode) -> AgentInfo:
 class FileEndpoints:
     """Endpoints for files that a user drops on the Inspector's page.
 
-    Each method takes a request and its user, and returns the response. The caller must identify the user, and count the
-    user's requests. The methods raise ``ChatRequestError`` for an invalid request. ``hold_memory``: function that takes
-    a user and returns the memory budget for responses to this user.
+    Each method takes a request and its user, and returns the response. It raises ``ChatRequestError`` for an invalid
+    request. The caller must identify the user, and count the user's requests. ``hold_memory``: takes a user and returns
+    the memory budget for responses to this user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -128,7 +127,7 @@ class InspectorEndpoints(FileEndpoints):
         self._one_at_a_time = CapacityLimiter(1)
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a chat after the number ``after``."""
+        """Return the entries of a chat whose number is greater than ``after``."""
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
@@ -166,39 +165,39 @@ class InspectorEndpoints(FileEndpoints):
     async def _in_thread(
         self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
     ) -> bytes:
-        """Call ``work`` with the stored turns in a thread, and return the result. Only one call runs at a time."""
+        """Call ``work`` with the stored turns in a thread. Only one call runs at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
 
 class ReplayEndpoints(FileEndpoints):
-    """Endpoints for the chats of a replay server, and for dropped files. A replay server has one user."""
+    """Endpoints for the chats of a replay server, which has one user, and for dropped files."""
 
     def __init__(self, chats: InspectedChats, hold_memory: Callable[[str], ByteShare]) -> None:
         super().__init__(hold_memory)
         self._chats = chats
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a chat after the number ``after``."""
+        """Return the entries of a chat whose number is greater than ``after``."""
         chat_id, after = parse_chat_id(request.path_params["chat_id"]), parse_after(request)
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """Return the findings of ``check`` for the recording that the chat replays."""
+        """Return the findings of ``check`` for the replayed recording."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """Return the recording that the chat replays, without secrets."""
+        """Return the replayed recording, without secrets."""
         made = await anyio.to_thread.run_sync(recording_of_file, self._file(request), self._chats.session)
         return self._download(*made, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a Python test for the recording that the chat replays."""
+        """Return a Python test for the replayed recording."""
         made = await anyio.to_thread.run_sync(test_of_file, self._file(request), self._chats.session)
         return self._text(made, user_id)
 
     async def agents(self, _request: Request, user_id: str) -> Response:
-        """Return ``null``: a recording does not contain the tree of agents."""
+        """Return ``null``, because a recording does not contain the tree of agents."""
         return self._json(b"null", user_id)
 
     def _file(self, request: Request) -> Path:

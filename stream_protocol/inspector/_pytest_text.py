@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_TEXT: Final = 2000
-"""The maximum number of characters of replies that a test compares. Of longer replies, only the beginning is
-compared."""
+"""The number of characters of a reply's beginning that a test compares."""
 
 MAX_NAME: Final = 40
 """The maximum number of characters of the name of a test."""
@@ -43,8 +42,7 @@ def test_{name}(adk_recording):
 
 
 def test_name(messages: Sequence[UIMessage]) -> str:
-    """Return a name for a test and its recording, from the user's first message. Without a message, the name is
-    ``chat``."""
+    """Return a name for a test and its recording, from the user's first message; ``chat`` if there is none."""
     text = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return name[:MAX_NAME].rstrip("_") or "chat"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption
 
 CACHED_RECORDINGS: Final = 8
-"""The maximum number of recordings whose entries are cached. The most recently shown recordings stay."""
+"""The maximum number of cached recordings. The least recently shown recording is dropped first."""
 
 
 class InspectedChats(Chats):
@@ -36,8 +36,8 @@ class InspectedChats(Chats):
         self._turns = lru_cache(maxsize=CACHED_RECORDINGS)(self._read_turns)
 
     def file(self, chat_id: str) -> Path | None:
-        """Return the file of the recording that the chat replays. For a new chat, return the file that the chat's id
-        names; ``None`` if there is none."""
+        """Return the file of the recording that the chat replays, or that a new chat's id names; ``None`` if there is
+        none."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.turn.entry.recording.path
         entry = self.library.find(chat_id)
@@ -46,7 +46,7 @@ class InspectedChats(Chats):
     def entries(self, chat_id: str, after: int) -> bytes:
         """Return the played entries after the number ``after``, as ``{"entries": […], "next": 7}``.
 
-        ``next``: the value of ``after`` for the next request. If a turn is being played, only its sent chunks are
+        ``next``: the value of ``after`` for the next request. Of a turn that is being played, only sent chunks are
         included.
         """
         chat = self._chats.get(chat_id)

@@ -1,6 +1,5 @@
 """Model calls and failures of a run, for developers. They are shown with the events, and are not part of a recording.
 
-``ModelCalls`` is the ADK plugin that reports the calls: ``{"prompt"}`` before a call, and ``{"answer"}`` after it.
 Secrets are removed by the rules of recordings.
 """
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_PROMPT_BYTES: Final = 2**18
-"""The maximum number of bytes of the contents in one prompt. The oldest contents are left out."""
+"""The maximum number of bytes of the contents in a prompt. The oldest contents are left out."""
 
 MAX_TEXT: Final = 20_000
 """The maximum number of characters of a text, a file in Base64 or a traceback."""
@@ -44,7 +43,7 @@ MAX_FRAMES: Final = 40
 """The maximum number of frames in a traceback. The frames next to the error stay."""
 
 _NOT_SHOWN: Final = frozenset({"systemInstruction", "tools", "httpOptions", "labels"})
-"""Keys of the config that the prompt shows elsewhere, or that only concern the transport."""
+"""Keys of the config that the prompt shows elsewhere, or that concern the transport."""
 
 _USAGE: Final = {
     "in": "promptTokenCount",
@@ -58,8 +57,7 @@ _USAGE: Final = {
 class ModelCalls(BasePlugin):
     """ADK plugin that reports the model calls of one run, also those of nested agents. Never raises.
 
-    ``report``: gets the kind of a record and its JSON. Records of one call have the same ``call``, a number that starts
-    at 1.
+    ``report``: gets the kind of a record and its JSON. Records of one call have the same number ``call``, from 1.
     """
 
     def __init__(self, report: Callable[[ObservedKind, dict[str, Any]], None]) -> None:
@@ -72,9 +70,8 @@ class ModelCalls(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
-        ``of``: the number of the previous call of this agent. ``repeats``: how many contents at the beginning are equal
-        to those of that call. The equal contents are left out. ``omitted``: the number of further contents that are
-        left out because of their size.
+        ``of``: the number of the agent's previous call. ``repeats``: the number of first contents that are equal to
+        those of that call, and left out. ``omitted``: the number of contents that are left out because of their size.
         """
         caller = _caller(callback_context)
         self._count += 1
@@ -92,12 +89,11 @@ class ModelCalls(BasePlugin):
             self._report("answer", {**call.times(), "error": message_of(error)})
 
     def note(self, event: dict[str, Any]) -> None:
-        """Reports the end of the model call to which an event belongs. The report has the seconds until the end and
-        until the first response, the tokens, the model's version, and the finish reason. Reports the prompt again if a
-        callback of the agent has changed the prompt. ``event``: the event as JSON.
+        """Reports the end of the model call to which an event (as JSON) belongs. Reports the prompt again if a callback
+        has changed it.
 
-        A plugin with ``after_model_callback`` would get the responses, too. But the presence of such a plugin changes
-        the run: agents inside tool calls would not stream their texts.
+        A plugin with ``after_model_callback`` would also get the responses, but its presence changes the run: agents
+        inside tool calls would not stream their texts.
         """
         event = _innermost(event)
         call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
@@ -112,7 +108,7 @@ class ModelCalls(BasePlugin):
                 self._report("answer", {**call.times(), **_answer(event)})
 
     def release(self) -> None:
-        """Forgets all calls, to free their memory. Later responses of the model are not reported."""
+        """Forgets all calls, to free their memory."""
         self._open.clear()
 
     def _show(self, call: _OpenCall) -> None:
@@ -122,8 +118,7 @@ class ModelCalls(BasePlugin):
 
 
 def _innermost(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the innermost event: that of an agent inside a tool call, if ``event`` contains one; otherwise
-    ``event``."""
+    """Return the event of the innermost agent inside a tool call, if ``event`` contains one; otherwise ``event``."""
     while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
         event = carried.get("event") or {}
     return event
@@ -148,7 +143,7 @@ def _answer(event: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Context manager: log any exception, because it would fail the run."""
+    """Context manager: log any exception, which would otherwise fail the run."""
     try:
         yield
     except Exception:
@@ -176,7 +171,7 @@ class _OpenCall:
         return tuple(self._request.contents)
 
     def changed_prompt(self) -> dict[str, Any] | None:
-        """Return the prompt as JSON; ``None`` if the prompt has not changed since the previous call of this method."""
+        """Return the prompt as JSON; ``None`` if it has not changed since the previous call of this method."""
         prompt = self._prompt()
         if prompt == self._shown:
             return None
@@ -227,7 +222,7 @@ def _caller(context: CallbackContext) -> Caller:
 
 
 def _tool_names(request: LlmRequest) -> Iterator[str]:
-    """Yield the names of functions, and of the model's own tools, such as ``google_search``."""
+    """Yield the names of functions and of the model's own tools, such as ``google_search``."""
     yield from request.tools_dict
     for tool in request.config.tools or ():
         declarations = getattr(tool, "function_declarations", None)
@@ -238,7 +233,7 @@ def _tool_names(request: LlmRequest) -> Iterator[str]:
 
 
 def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
-    """Return the newest contents as JSON, and the number of older contents that exceed the limit."""
+    """Return the newest contents as JSON, and the number of older contents above the limit."""
     newest: list[Any] = []
     size = 0
     for content in reversed(contents):
@@ -251,7 +246,7 @@ def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
 
 
 def _shortened(value: Any) -> Any:
-    """Return a JSON value with shortened texts. The data of a file is kept whole or not at all."""
+    """Return a JSON value with shortened texts. The data of a file is not shortened, but may be removed."""
     match value:
         case {"mimeType": str(), "data": str() as data} if len(data) > MAX_TEXT:
             return {**value, "data": "", "bytes": len(data) * 3 // 4}

@@ -4,8 +4,7 @@
                        |
     other forms ---> read: records --> turns --> replay: the stream, or the messages
 
-``_front`` imports the public names. It is loaded when a public name is first used. So ``recording.read`` can be
-imported without ADK.
+``_front`` imports the public names at their first use, so that ``recording.read`` can be imported without ADK.
 
 Where to change what:
 

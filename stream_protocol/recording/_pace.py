@@ -1,4 +1,4 @@
-"""Replays the turns of a recording at the recorded speed, or faster, or slower."""
+"""Replays the turns of a recording at the recorded or a different speed."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ INSTANT: Final = math.inf
 """The speed of a replay without pauses."""
 
 LONGEST_WAIT: Final = 1e8
-"""The longest pause in seconds, about three years. For a longer pause, ``time.sleep`` would raise."""
+"""The longest pause in seconds (about three years) for which ``time.sleep`` does not raise."""
 
 
 class TurnClock:
@@ -27,8 +27,10 @@ class TurnClock:
         self._newest = 0.0
 
     def seconds(self, event: TimedEvent) -> float | None:
-        """Return the time of the turn's next event in seconds since the turn began; ``None`` if no time was recorded.
-        Times never decrease."""
+        """Return the time of the turn's next event in seconds since the turn began; ``None`` if it was not recorded.
+
+        Times never decrease.
+        """
         if event.at is None:
             return None
         if self._begin is None:

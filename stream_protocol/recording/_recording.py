@@ -38,21 +38,20 @@ class RecordedTurn:
     past: tuple[Event, ...] = ()
     """If the turn continues an assistant message, the earlier events of this message, without partial text events."""
     events: tuple[Event, ...]
-    """The events of the turn in order. The user's event comes first, if it was recorded."""
+    """The events of the turn in order, beginning with the user's event, if it was recorded."""
     request: Mapping[str, Any] | None = None
     """The body of the client's request; ``None`` if it was not recorded."""
     at: tuple[float, ...] | None = None
     """The time of each event, in seconds since the turn began; ``None`` if a time was not recorded.
 
-    If the file has no record of the turn's beginning, times count from the turn's first event.
+    If the beginning of the turn was not recorded, times count from its first event.
     """
     chunks: tuple[AnyChunk, ...] | None = None
     """The chunks that were sent during the recording; ``None`` if they were not recorded."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """The ending of the response; ``None`` if it was not recorded. Without this value, a replay decides from the events
-    how the response ends."""
+    """The ending of the response; ``None`` if it was not recorded. A replay then decides by the events."""
     failure: str = ""
     """The text of the exception that the run raised; empty if it was not recorded."""
     call_ids: CallIds = NO_IDS
@@ -75,14 +74,16 @@ class Recording:
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """Yield the turns in order. Raises ``RecordingError`` if the file has been changed and is not a recording any
+        """Yield the turns in order. Raises ``RecordingError`` if the file has changed and is not a recording any
         more."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """Yield the turns while the file is read. Each turn has its head (data about the turn) and an iterator of its
-        items. Read all items of a turn before you request the next turn."""
+        """Yield the turns while the file is read: the head (data about the turn) and an iterator of the items.
+
+        Read all items of a turn before you request the next turn.
+        """
         return split_turns(_read_items(self.path, self.session, self._warn), self.hidden, self.beginnings)
 
 
@@ -97,10 +98,11 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     - a conformance test;
     - a recording made by this package.
 
-    The whole file is read once, to validate it and to find events that a rewind removed. ``session``: the name of the
-    session to load, if a store or an evalset has several sessions. Fields that the installed ADK cannot read are left
-    out, with a warning for each. Raises ``RecordingError`` if the file is not a recording, or if a replay would show
-    nothing.
+    The whole file is read once, to validate it and to find events that a rewind removed. Fields that the installed ADK
+    cannot read are left out, with a warning for each.
+
+    ``session``: the name of the session to load, if a store or an evalset has several sessions. Raises
+    ``RecordingError`` if the file is not a recording, or if a replay would show nothing.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)

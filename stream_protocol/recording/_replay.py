@@ -1,4 +1,4 @@
-"""Replays the turns of a recording: converts the recorded events with the installed converter."""
+"""Replays the turns of a recording with the installed converter."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from stream_protocol.stream import (
     Ending,
     Settings,
     chunk_conversion,
+    hide_task_agents,
     sse_conversion,
 )
 from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
@@ -26,20 +27,18 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Takes the place of an exception that a run raised during the recording. ``str(error)`` is the recorded error
-    text, which may be empty."""
+    """Takes the place of an exception of the recorded run. ``str(error)`` is its recorded text, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """One item of a recorded turn, such as an event, and the chunks that the converter creates for this item."""
+    """One item of a recorded turn, such as an event, and the chunks that the converter creates for it."""
 
     item: TurnItem | None
     """The recorded item; ``None`` for the step at the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """The time of the event in seconds since the turn began. ``None`` if the time was not recorded, or if the item is
-    not an event."""
+    """The time of the event in seconds since the turn began; ``None`` if unknown, and for other items."""
     outcome: Ending | None = None
     """The ending of the response, in the last step of the turn; ``None`` in all other steps."""
 
@@ -50,7 +49,7 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
 
     The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.
     ``options``: converter options that replace the recorded options. Raises ``RecordingError`` if the turn does not
-    exist, or if the file has been changed and is not a recording any more.
+    exist, or if the file has changed and is not a recording any more.
     """
     check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
@@ -62,10 +61,8 @@ def check_recording(recording: object) -> None:
 
 
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Return all turns, or only the turn with this number. The first turn has the number 1.
-
-    Raises ``RecordingError`` if the turn does not exist.
-    """
+    """Return all turns, or only the turn with this number, from 1. Raises ``RecordingError`` if the turn does not
+    exist."""
     check_turns("select_turn", turns)
     check_count("turn", turn, or_none=True)
     return turns if turn is None else _one_turn(turns, turn)
@@ -83,8 +80,8 @@ def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Yield the SSE events of the turns while the turns are read. The events of each turn begin with ``start`` and end
-    with ``[DONE]``.
+    """Yield the SSE events of the turns while the turns are read. Each turn begins with ``start`` and ends with
+    ``[DONE]``.
 
     ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode agents.
     """
@@ -103,10 +100,9 @@ def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: Converter
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Yield each turn of a recording with its steps. A step has one recorded item, such as an event, and the SSE events
-    for this item. ``[DONE]`` is left out.
+    """Yield each turn of a recording with its steps: one recorded item, such as an event, and its SSE events.
 
-    Read all steps of a turn before you request the next turn.
+    ``[DONE]`` is left out. Read all steps of a turn before you request the next turn.
     """
     check_recording(recording)
     _check_options(recording.delegated, options)
@@ -131,10 +127,11 @@ def replay_messages(
     """Return the messages that a client has after all turns. ``turn``: the number of a turn, from 1, to get only its
     messages.
 
-    User messages are included if the user's events were recorded. The ids of user messages come from the recorded
-    requests, or from the events. All complete events are kept in memory, because a result in a later turn may belong to
-    any earlier message. ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode
-    agents.
+    User messages are included if the user's events were recorded. Their ids come from the recorded requests, or from
+    the events. All complete events are kept in memory, because a result in a later turn may belong to any earlier
+    message.
+
+    ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode agents.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -161,11 +158,11 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn, with data from the request: the id of the user message, and the reasons of approvals
-    and denials. A ``ChatService`` stores such data in events. An event that gets data is copied, not changed.
+    """Yield the events of a turn, with data that a ``ChatService`` adds: the user message's id, and reasons of
+    approvals.
 
-    ``body``: the body of the request that started the turn, not validated. ``taken_ids``: message ids that are already
-    used. The id of the user message is added to this set.
+    Changed events are copies. ``body``: the body of the turn's request, not validated. ``taken_ids``: message ids that
+    are already used; the user message's id is added.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -186,8 +183,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approval id and the user's reason for each approval or denial in the message. Those without a reason
-    are left out."""
+    """Yield the approval id and the user's reason for each approval or denial in the message that has a reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -195,8 +191,10 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End the conversion of a response in the way in which the recorded response ended. ``end``: the recorded ending.
-    If ``end`` is ``None``, the events determine how the response ends."""
+    """End the conversion of a response in the way in which the recorded response ended.
+
+    ``end``: the recorded ending; ``None`` if the events determine how the response ends.
+    """
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))
@@ -213,14 +211,14 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
 
 
 def _check_options(delegated: object, options: ConverterOptions) -> None:
-    """Raise ``InvalidArgumentError`` for an invalid option of a replay. Called before the first turn is read."""
+    """Raise ``InvalidArgumentError`` for an invalid option of a replay."""
     check_texts("delegated", delegated, expected="a set of names")
     Settings(**options)
 
 
 def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptions) -> Settings:
     merged: ConverterOptions = {**head.options, **options}
-    return Settings(delegated, **merged)
+    return Settings(**hide_task_agents(delegated, merged))
 
 
 def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T]:

@@ -1,7 +1,4 @@
-"""Splits recorded events into turns.
-
-A turn begins with each user message, and with each set of answers to calls.
-"""
+"""Splits recorded events into turns. Each user message, and each set of answers to calls, begins a turn."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class TimedEvent:
     at: float | None = None
     """The recorded time in seconds; ``None`` if it was not recorded. See ``EventRecord.at``."""
     number: int = 0
-    """The number of the event's line in the file, or the number of the event. See ``EventRecord.number``."""
+    """The number of the event or of its line in the file. See ``EventRecord.number``."""
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
@@ -43,10 +40,7 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """The data of a turn that are known before the turn's items are read.
-
-    Two heads are equal only if they are one object, because ``groupby`` uses heads as keys.
-    """
+    """The data of a turn that are known before the turn's items are read. ``groupby`` compares heads by identity."""
 
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
@@ -68,8 +62,7 @@ def split_turns(
     """Yield the turns of a recording while its items are read. Read all items of a turn before you request the next
     turn.
 
-    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
-    turn.
+    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can.
     """
     splitter = _TurnSplitter(beginnings, hidden)
     for head, group in groupby(_with_heads(items, splitter), key=lambda pair: pair[0]):
@@ -77,8 +70,7 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item with the head of its turn (the ``TurnHead``). Events that the client does not see are left
-    out."""
+    """Yield each item that the client sees with its ``TurnHead``."""
     for item in items:
         match item:
             case TimedEvent():
@@ -95,10 +87,10 @@ def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[
 
 
 class _TurnSplitter:
-    """Finds the turn of each recorded event. In a recording, a turn is the response to one request.
+    """Finds the turn (the response to one request) of each recorded event.
 
-    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` at the beginning of the file, or
-    directly after another ``EndRecord``, ends a turn without events.
+    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` without an event before it ends a turn
+    without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
@@ -106,15 +98,15 @@ class _TurnSplitter:
         self.reader = TranscriptReader(beginnings, hidden=hidden)
         self._hidden_events = hidden.hidden_events
         self._ended = True
-        """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
+        """True if no event has come since the newest ``EndRecord`` or the beginning of the file."""
         self._ids_by_message: dict[str, CallIds] = {}
         """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
         self._message: list[Event] = []
         """The events of the newest assistant message, without partial text events that a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a turn that has a ``TurnRecord``. The turn continues the newest message if the record has the id of
-        this message."""
+        """Begin a turn that has a ``TurnRecord``. It continues the newest message if the record has this message's
+        id."""
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
@@ -129,7 +121,7 @@ class _TurnSplitter:
         message.
 
         The server has removed the earlier version of such a message, and all later messages. A recording does not
-        contain this rewind, so this method forgets the removed messages.
+        contain this rewind, so this method forgets them.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -138,11 +130,8 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the head of the turn that an ``EndRecord`` ends.
-
-        The record ends the newest turn. If no turn has begun, or if the newest turn has already ended, the method
-        returns the head of a new turn without events.
-        """
+        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if that has
+        ended."""
         if self._ended:
             self.reader.begin_message("")
             self._begin_head(self.reader.message_id)
@@ -151,8 +140,7 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the ``TurnHead`` of the turn to which the event belongs; ``None`` if the client does not see the
-        event."""
+        """Return the ``TurnHead`` of the event's turn; ``None`` if the client does not see the event."""
         match self.reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
@@ -174,8 +162,7 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the client's id of the user message at the end of a recorded request; ``None`` if the last message is not
-    by the user."""
+    """Return the id of the user message at the end of a recorded request; ``None`` if there is none."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

@@ -16,15 +16,14 @@ VALUE_LENGTH: Final = 60
 """The maximum number of characters of a value in the description."""
 
 CONTEXT_LENGTH: Final = 20
-"""The number of characters that are shown before the first different character of two values."""
+"""The number of characters that are shown before the first different character."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """A difference between a request and a recorded turn: a path in the request, and the two values as JSON.
 
-    ``recorded`` is ``None`` if the recorded turn has no value at this path. ``received`` is ``None`` if the request has
-    no value at this path.
+    ``recorded`` or ``received`` is ``None`` if there is no value at this path.
     """
 
     path: str
@@ -39,14 +38,14 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """The user's answer to a tool call, from the assistant message in a request."""
+    """The user's answer to a tool call in an assistant message of a request."""
 
     path: str
     """The path of the answer in the request, such as ``messages[-1].parts[1].output``."""
     id: str
     """The id of the approval or of the call."""
     value: Any
-    """For an approval, the value of ``approved``. For any other answer, the output of the call, or ``{"error": …}``."""
+    """The value of ``approved`` for an approval, otherwise the output of the call, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 
@@ -68,10 +67,8 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 
 
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
-    """Return the difference between two answers; ``None`` if they are equal.
-
-    Credentials count as equal, because recordings do not contain them.
-    """
+    """Return the difference between two answers; ``None`` if they are equal, or are credentials, which are not
+    recorded."""
     if received.is_approval:
         value = is_confirmed(recorded.response)
         is_equal = value is received.value
@@ -82,7 +79,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """Return all approvals and outputs in a message, including outputs that came from the server."""
+    """Return all approvals and outputs in a message, also outputs from the server."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -102,10 +99,8 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return the part of a long value that is shown. The part ends at the end of a word, unless the word is very long.
-
-    ``equal``: the number of equal characters at the beginning of the recorded and the received value.
-    """
+    """Return the part of a long value that is shown, with whole words. ``equal``: the number of equal characters
+    before."""
     if value is None:
         return "nothing"
     if len(value) <= VALUE_LENGTH:

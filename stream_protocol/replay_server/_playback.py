@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion
+from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion, hide_task_agents
 from stream_protocol.wire import RUN_STOPPED_TEXT, SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream, is_sent_again
 
@@ -25,12 +25,12 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """Yield the chunks of a turn, each with the time of its event. The time is 0 if no times were recorded.
+    """Yield the chunks of a turn, equal to those of ``replay``, each with the time of its event (0 if not recorded).
 
-    The chunks are equal to those of ``replay``. ``delegated``: the value of ``Recording.delegated``.
+    ``delegated``: the value of ``Recording.delegated``.
     """
     options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
-    settings = Settings(delegated, **options)
+    settings = Settings(**hide_task_agents(delegated, options))
     conversion = chunk_conversion(turn.past, turn.message_id, settings, turn.call_ids)
     now = 0.0
     for index, event in enumerate(turn.events):
@@ -44,11 +44,10 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A recorded response that is being played. Each reader gets all chunks from the first on."""
+    """A recorded response that is being played. Each reader gets all chunks from the first."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: chunks of the message that this response continues, for a client that does not have the
-        message."""
+        """``continued``: chunks of the message that this response continues, for a client without this message."""
         self.released: list[AnyChunk] = []
         """The chunks that were sent."""
         self.ended = False
@@ -58,9 +57,9 @@ class Playback:
         self._continued = continued
         self._past = b"".join(map(encode_sse, continued))
         self._events: list[bytes] = []
-        """The SSE events of ``released``. They are encoded once for all readers."""
+        """The SSE events of ``released``, encoded once for all readers."""
         self._changed = asyncio.Event()
-        """Event that is set when chunks are sent. Afterwards, a new event replaces it."""
+        """Event that is set when chunks are sent, and then replaced."""
         self._player: asyncio.Task[None] | None = None
 
     @property
@@ -69,8 +68,8 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield all SSE events of the response, each as soon as its chunk is released. ``rebuild``: True for a reloaded
-        page, which has no messages."""
+        """Yield all SSE events of the response, each as soon as it is released. ``rebuild``: True for a client without
+        messages."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):

@@ -1,4 +1,4 @@
-"""The chats of a replay server, in memory. Each chat has its newest turn and the ``Playback`` of this turn."""
+"""The chats of a replay server, in memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PlayedChat:
     """The messages that the client had when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """Return the messages of the chat. The newest response is included only if it has ended."""
+        """Return the messages of the chat, with the newest response if it has ended."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
@@ -63,11 +63,11 @@ class Chats:
         self.pace = pace
         self._ai_sdk: AiSdkVersion = client_version(ai_sdk).major
         self._chats: dict[str, PlayedChat] = {}
-        """Chat id -> chat. The chat with the newest response comes last."""
+        """Chat id -> chat. The chat with the newest response is the last."""
         self._changed = asyncio.Condition()
 
     async def respond(self, request: ChatRequest) -> Playback:
-        """Begin the recorded response to a request. If the chat is still playing a response, stop it.
+        """Begin the recorded response to a request. Stop the response that the chat is still playing.
 
         Raises ``ChatRequestError`` if no recorded turn matches the request.
         """
@@ -103,7 +103,7 @@ class Chats:
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
         """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if the time is over.
 
-        ``chat_id`` may be the name of a recording. In this case, the newest chat that plays this recording is used.
+        ``chat_id`` may be the name of a recording, for the newest chat that plays it.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -132,11 +132,8 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """Return the recordings that a chat may play.
-
-        If the chat's id names a recording, only this recording is returned. Otherwise all recordings are returned,
-        beginning with the recording that the chat played last.
-        """
+        """Return the recording that a chat's id names. If there is none, return all, the last played recording
+        first."""
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
         playing = last.turn.entry if last is not None else None
@@ -149,7 +146,7 @@ class Chats:
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """Return the chunks of the assistant message that the response continues. ``start`` is left out."""
+        """Return the chunks of the assistant message that the response continues, without ``start``."""
         if target["role"] != "assistant":
             return []
         _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)

@@ -1,5 +1,4 @@
-"""The recordings of a replay server, by name. All files are read at the start. A turn is read again when it is
-played."""
+"""The recordings of a replay server, by name. All files are read at the start, and a turn again when it is played."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "--"
 """The text between a recording's name and the rest of a chat id, as in ``weather--test-7``.
 
-So several tests can replay the same recording, each in a chat of its own.
+It lets several tests replay the same recording in different chats.
 """
 
 
@@ -50,7 +49,7 @@ class LibraryEntry:
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
-        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since it was loaded."""
+        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since the start."""
         try:
             found = next(islice(self.recording.turns(), turn.number - 1, None), None)
         except (OSError, RecordingError):
@@ -76,10 +75,8 @@ class RecordingLibrary:
         return iter(self._entries.values())
 
     def find(self, chat_id: str) -> LibraryEntry | None:
-        """Return the recording that a chat id names; ``None`` if there is none.
-
-        For example, ``weather`` and ``weather--test-7`` name the recording ``weather``.
-        """
+        """Return the recording that a chat id such as ``weather`` or ``weather--test-7`` names; ``None`` if there is
+        none."""
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None
 
@@ -95,7 +92,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     check_path("path", path)
     check_text("session", session, or_none=True)
     path = Path(path)
-    entries = _load_all(path, session) if path.is_dir() else iter([_load(path, session)])
+    entries = _load_all(path, session) if _is_folder(path) else iter([_load(path, session)])
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
@@ -103,6 +100,13 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     if not by_name:
         raise RecordingError("the folder has no recordings")
     return RecordingLibrary(by_name)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # for example, a name that is too long: loading the file gives the reason
+        return False
 
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:

@@ -42,8 +42,7 @@ STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 """The keys of a step request."""
 
 DEFAULT_WAIT: Final = 10.0
-"""The default number of seconds that a step waits for a response. A test may request a step before its client sends the
-message."""
+"""The default number of seconds that a step waits for a response, because a test may request the step too early."""
 
 WAIT_LIMIT: Final = 600.0
 """The maximum number of seconds that a step may wait."""
@@ -55,8 +54,8 @@ STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, an
 class StepRequest:
     """A step: a request to send the next chunks of a ``HELD`` response.
 
-    ``count``: the number of chunks. ``to``: send all chunks up to the next chunk of this type, including this chunk.
-    If both are ``None``, all chunks are sent.
+    ``count``: the number of chunks. ``to``: the type of the last chunk to send. If both are ``None``, all chunks are
+    sent.
     """
 
     count: int | None
@@ -65,8 +64,8 @@ class StepRequest:
     """The number of seconds to wait for a response in the chat."""
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
-        """Return the number of chunks to send. ``left``: the unsent chunks. Raises ``ChatRequestError`` if none has the
-        type ``to``."""
+        """Return the number of unsent chunks (``left``) to send. Raises ``ChatRequestError`` if none has the type
+        ``to``."""
         if self.to is None:
             return len(left) if self.count is None else self.count
         types = [chunk["type"] for chunk in left]
@@ -77,10 +76,8 @@ class StepRequest:
 
 
 def parse_step(values: Mapping[str, Any]) -> StepRequest:
-    """Return the step in a query or a JSON object. Without ``count``, ``to`` and ``all``, the step sends one chunk.
-
-    Raises ``ChatRequestError`` (422) for invalid values.
-    """
+    """Return the step in a query or a JSON object: one chunk by default. Raises ``ChatRequestError`` (422) for invalid
+    values."""
     count, to, wait = values.get("count"), values.get("to"), values.get("wait", DEFAULT_WAIT)
     release_all = values.get("all", False) in (True, "true", "1", "")
     if sum((count is not None, to is not None, release_all)) > 1:
@@ -174,8 +171,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Wrap the endpoint in a check. The check refuses a request that changes something, if a page of another site sent
-    the request."""
+    """Let the endpoint refuse requests of another site's page that change something."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)
@@ -200,7 +196,7 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
 
 
 async def _read_step(request: Request) -> StepRequest:
-    """Return the step in the request's JSON body, or in its query."""
+    """Return the step in the request's JSON body or query."""
     body = await read_small(request, MAX_STEP_BYTES, STEP_SENTENCE)
     try:
         values = parse_json(body) if body else dict(request.query_params)

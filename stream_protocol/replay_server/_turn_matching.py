@@ -1,11 +1,10 @@
 """Finds the recorded turn for a request.
 
-A request with a user message gets the recorded turn after the last recorded assistant message in the request. So the
-result does not depend on reloads or restarts. If a client sends only its last message, the client gets the recorded
-turn after the newest turn of this chat.
+A request with a user message gets the recorded turn after the last recorded assistant message in the request, also
+after reloads and restarts. A client that sends only its last message gets the turn after the newest turn of this chat.
 
-A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
-matched by the ids of calls.
+A request with answers to tool calls gets the last recorded turn for which the request has all answers, by the ids of
+calls.
 """
 
 from __future__ import annotations
@@ -34,12 +33,10 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""The maximum number of characters of each text that are compared. The time of a comparison grows with the product of
-the two lengths."""
+"""The maximum number of compared characters of each text. The time grows with the product of the two lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""The assumed similarity for the end of a recording, where no next turn can be compared. Most texts that differ are
-less similar."""
+"""The assumed similarity for the end of a recording, which has no next turn. Most different texts are less similar."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,7 @@ class Mismatch:
     nearest: LibraryTurn
     difference: Difference
     similarity: float = 1.0
-    """The similarity of the user's texts, from 0 to 1. A turn at the right position of the conversation gets an
-    additional 0.1."""
+    """The similarity of the user's texts, from 0 to 1, plus 0.1 for the right position in the conversation."""
 
     def __str__(self) -> str:
         where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
@@ -72,8 +68,7 @@ class Mismatch:
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
     """Return the recorded turn for a request. ``last``: the turn that this chat played last, or ``None``.
 
-    Raises ``ChatRequestError`` (409) if no turn matches. The error names the most similar turn and the first
-    difference.
+    Raises ``ChatRequestError`` (409), with the most similar turn and the first difference, if no turn matches.
     """
     mismatches: list[Mismatch] = []
     is_user_message = request.target["role"] == "user"
@@ -111,8 +106,8 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """Return the turns that begin with a user message and may match, each with the turn before it.
 
-    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate. This
-    turn may be the recorded regeneration. The second candidate is ``last`` itself.
+    If the request regenerates the response of ``last``, the next turn comes first, which may be the recorded
+    regeneration, and then ``last``.
     """
     pairs = [
         (turn, previous)
@@ -129,7 +124,7 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the last assistant message in the request that the recording also has; ``None`` if there is
+    """Return the id of the last assistant message that both the request and the recording have; ``None`` if there is
     none."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
@@ -171,11 +166,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of ``turns`` whose recorded answers, with those of all turns before it, are in the request. The
-    request must have no further answers.
-
-    ``turns``: the turns of one assistant message.
-    """
+    """Return the last of one message's turns for which the request has all recorded answers up to this turn, and no
+    others."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None
@@ -211,10 +203,9 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer to the same call as the recorded answer.
+    """Return the received answer with the recorded id; if there is none, an answer to a call of the same tool.
 
-    If no received answer has the same id, return an answer to a call of the same tool. Ids may differ if the model
-    sends no ids.
+    Ids may differ if the model sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,4 @@
-"""Summaries of recorded turns, without events. They are used to find the turn for a request."""
+"""Summaries of recorded turns without events, with which requests are compared."""
 
 from __future__ import annotations
 
@@ -49,23 +49,21 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """The content that a request must have to get this turn.
-
-    A field that is ``None`` was not recorded, and matches any request.
-    """
+    """The content that a request must have to get this turn. A field that was not recorded is ``None``, and matches any
+    request."""
 
     number: int
     """The number of the turn, from 1."""
     message_id: str
     """The id of the assistant message."""
     continues: bool
-    """True if the turn continues the previous turn's message, because the user has answered calls."""
+    """True if the turn continues the previous turn's message after the user's answers."""
     user_parts: tuple[UserPart, ...] | None = None
     """The parts of the user message before the turn."""
     answers: tuple[RecordedAnswer, ...] | None = None
     """The user's answers to tool calls before the turn."""
     open_calls: frozenset[str]
-    """The ids of the message's calls that the client must answer after the turn."""
+    """The ids of the message's calls that the client must answer next."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
@@ -91,8 +89,8 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
-    """Yield the texts and files of a user message. Equal files have equal values, even if their URLs are encoded
-    differently."""
+    """Yield the texts and files of a user message. Equal files have equal values, whatever the encoding of their
+    URLs."""
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)
@@ -111,7 +109,7 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """Return the parts of the user message in the recorded request. Used for a turn without an event of the user."""
+    """Return the parts of the user message in the recorded request, for a turn without an event of the user."""
     if turn.request is None or turn.past:
         return None
     try:

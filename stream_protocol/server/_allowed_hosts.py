@@ -1,11 +1,10 @@
 """Checks the host name of requests, and warns if other machines can reach the server.
 
-The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). In a browser, a page of that domain can
-then read all responses of a server on this machine. The page cannot change the ``Host`` header of its requests. So this
-module refuses a request if its ``Host`` header has a name that is not allowed.
+The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). A page of that domain can then read all
+responses of a server on this machine. But it cannot change the ``Host`` header of its requests.
 
-Starlette's ``TrustedHostMiddleware`` is not used. This middleware compares only names, and reads only the first of
-several ``Host`` headers. Its error does not name the setting to change.
+Starlette's ``TrustedHostMiddleware`` reads only the first of several ``Host`` headers, and its error does not name the
+setting to change.
 """
 
 import re
@@ -57,8 +56,8 @@ def is_on_loopback(listener: socket.socket) -> bool:
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """Returns the warning for a server that other machines can use without signing in; ``None`` if the server listens
-    on a loopback address."""
+    """Returns the warning for a server that other machines can use without signing in; ``None`` on a loopback
+    address."""
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]
@@ -67,10 +66,10 @@ def exposure_warning(listener: socket.socket) -> str | None:
 
 
 class AllowedHosts:
-    """ASGI middleware that refuses a request if its ``Host`` header is not allowed. The response is 403.
+    """ASGI middleware that refuses a request with 403 if its ``Host`` header is not allowed.
 
     A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
-    health check sends this address. The address is safe, because DNS rebinding needs a name. ``names``: host names or
+    health check sends this address, which is safe, because DNS rebinding needs a name. ``names``: host names or
     addresses, without a port; ``.example.com`` includes all subdomains.
     """
 
@@ -115,10 +114,7 @@ def _host_name(host: str) -> str | None:
 
 
 def _allowed_name(text: str) -> str:
-    """Return the name in the form that ``AllowedHosts`` compares.
-
-    Raises ``StreamProtocolError`` for an invalid name.
-    """
+    """Return the name as ``AllowedHosts`` compares it. Raises ``StreamProtocolError`` for an invalid name."""
     name = _host_name(text.removeprefix("."))
     if name is None:
         raise StreamProtocolError(
@@ -128,6 +124,6 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True for a name or an address of loopback. Browsers resolve ``localhost`` and its subdomains without DNS
-    (RFC 6761)."""
+    """Return True for a name or address of loopback. Browsers resolve subdomains of ``localhost`` without DNS (RFC
+    6761)."""
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

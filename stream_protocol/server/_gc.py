@@ -1,4 +1,4 @@
-"""Excludes the loaded modules and objects of a server from garbage collection. Every chat waits during a collection."""
+"""Excludes the loaded modules and objects of a server from garbage collection, during which every chat waits."""
 
 import gc
 from collections.abc import AsyncGenerator
@@ -13,15 +13,16 @@ from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.wire import parse_chat_request
 
 NAME: Final = "startup"
-"""The name of the agent, user and chat in the warm-up run. Traces contain this run once."""
+"""The name of the agent, user and chat in the warm-up run, as traces show it."""
 
 TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 
 THRESHOLDS: Final = (10_000, 3, 10)
-"""Arguments of ``gc.set_threshold``. ADK keeps about 16 objects for each chunk until the run ends. With Python's
-default of 700, the collector scans these objects every 40 chunks, and can free almost none of them. With 10,000, the
-scans take a sixth of the time. If the second threshold were 10, a single scan would visit 100,000 objects and take 40
-ms. See docs/performance.md.
+"""Arguments of ``gc.set_threshold``. ADK keeps about 16 objects for each chunk until the run ends.
+
+With Python's default of 700, the collector scans these objects every 40 chunks, and frees almost none of them. With
+10,000, the scans take a sixth of the time. With a second threshold of 10, a single scan would visit 100,000 objects and
+take 40 ms. See docs/performance.md.
 """
 
 
@@ -32,9 +33,8 @@ async def tune_gc() -> None:
     more, and all chats wait meanwhile. ADK loads many modules only at its first run. So this function runs an agent
     with a fake model once, in memory.
 
-    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process already has a
-    higher threshold, ``tune_gc`` does not change it. If the process has switched automatic collection off, collection
-    stays off.
+    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). A higher threshold of the process
+    stays. If the process has switched automatic collection off, it stays off.
 
     Apps call ``tune_gc`` in their lifespan, after their agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.
@@ -79,5 +79,5 @@ class _StartupModel(BaseLlm):
 
 
 def _tool() -> str:
-    """The tool of the warm-up run. Does nothing."""
+    """The tool of the warm-up run."""
     return ""

@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 This library marks the quotes of a chat in its own log records: see ``Quoting``. Other code may log a prompt, a reply or
-a tool's arguments, even in the text of an exception. So for a record of other code, this module writes only a message
-that is a literal in the source code, without its arguments.
+a tool's arguments, even in the text of an exception. So of other code's messages, only literals in the source code are
+written, without arguments.
 """
 
 import inspect
@@ -19,24 +19,24 @@ from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""Names of this library's loggers. Their records, and those of their children, mark every quote of a chat: see
-``Quoting``."""
+"""Loggers whose records, and those of their children, mark every quote of a chat: see ``Quoting``."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
-"""The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
+"""The placeholders of ``%`` formatting, such as ``%(name)s`` and ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
 """The maximum number of lines of a stack trace. The innermost lines are kept."""
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON.
+    """Formats a record as one line of JSON: ``time``, ``severity``, ``logger``, ``message``, and the ids of
+    ``ChatIdFilter``.
 
-    The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
-    ``error_type`` and ``stack``. ``stack`` has the file, line and function of each frame. The text of the exception is
-    left out. Records of the loggers in ``whole``, and of their children, are written completely. Use a handler that
-    formats records inside the logging call. With a queue handler, the formatter could not find the source code of the
-    call.
+    An exception becomes ``error_type`` and ``stack`` (file, line and function of each frame), without its text. Records
+    of the loggers in ``whole``, and of their children, are written completely.
+
+    Use a handler that formats records inside the logging call. With a queue handler, the formatter cannot find the
+    source code of the call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:
@@ -82,8 +82,7 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return True if code of this library has logged the record. The records of this library mark every quote of a
-    chat."""
+    """Return True if code of this library has logged the record."""
     return _is_below(record.name, OURS)
 
 
@@ -92,8 +91,7 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the record's text if it is a literal in the code that logs the record; ``None`` if the text was built at
-    run time."""
+    """Return the record's text if it is a literal in the code that logs it; ``None`` if it was built at run time."""
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -108,8 +106,7 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames of a traceback, in the order in which they were called. Frames of generated code are
-    left out."""
+    """Yield the innermost frames of a traceback in the order of their calls, without generated code."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

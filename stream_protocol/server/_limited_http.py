@@ -30,11 +30,11 @@ READ_BYTES: Final = 4 * 1024
 """The maximum number of bytes that are read and parsed in one step. By default, asyncio reads 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
-"""Seconds between two checks of a connection. Time is counted in checks, so a busy event loop does not shorten a
-client's time."""
+"""Seconds between two checks of a connection. Clients' time is counted in checks, so that a busy event loop does not
+shorten it."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""The ``Retry-After`` of a 503, in seconds. After this time, some connections have probably ended."""
+"""The ``Retry-After`` of a 503, in seconds, after which some connections have probably ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ SERVICE_UNAVAILABLE: Final = _response(
 
 
 REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
-"""For each error response, the reason that ``count_refusal`` counts for the refused request."""
+"""Error response -> the reason that ``count_refusal`` counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,10 @@ class ServerLimits:
     """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """Maximum number of open connections.
+    """Maximum number of open connections; lower if the process may open fewer files.
 
-    The number is lower if the process may open fewer files. An additional connection replaces the connection that has
-    been idle for the longest time. If no connection is idle, the additional connection gets 503.
+    An additional connection replaces the connection that has been idle for the longest time. If no connection is idle,
+    the additional connection gets 503.
     """
     head_seconds: float = 20.0
     """Time limit for all headers of a request.
@@ -95,10 +95,9 @@ class ServerLimits:
 
 
 class _InPieces(asyncio.BufferedProtocol):
-    """Buffered protocol that reads at most ``READ_BYTES`` in one step, and passes the bytes to a ``LimitedHttp``.
+    """Buffered protocol that reads at most ``READ_BYTES`` in one step for a ``LimitedHttp``.
 
-    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's protocol is an ``asyncio.Protocol``, so a
-    second class is needed.
+    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is an ``asyncio.Protocol``.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -129,7 +128,7 @@ class _InPieces(asyncio.BufferedProtocol):
 
 
 class LimitedHttp(H11Protocol):
-    """One HTTP connection with limits for its client. ``limited_http`` returns a subclass with other limits."""
+    """One HTTP connection with limits for its client."""
 
     limits: ClassVar = ServerLimits()
     too_many: ClassVar = RareWarning(logger)
@@ -140,21 +139,20 @@ class LimitedHttp(H11Protocol):
         self._requested = False
         """True if a request has arrived on this connection."""
         self._phase: object = h11.IDLE
-        """The part of the request that is being read, as a state of h11: ``IDLE`` for the head, ``SEND_BODY`` for the
-        body."""
+        """The part of the request that is being read, as a state of h11: ``IDLE`` (head) or ``SEND_BODY``."""
         self._phase_seconds = 0.0
-        """Seconds during which the client could send the current part of its request."""
+        """Seconds that the client has had for the current part of its request."""
         self._phase_bytes = 0
-        """The number of bytes of the current part of the request that have arrived."""
+        """The number of received bytes of the current part of the request."""
         self._unread_bytes = 0
-        """The number of written bytes that the client had not yet read at the last check."""
+        """The number of written bytes that the client had not read at the last check."""
         self._unread_seconds = 0.0
         """Seconds for which the client has read none of the written bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. If too many connections are open, closes the connection that has been idle for the
-        longest time. If no connection is idle, responds with 503."""
+        """Accepts the connection. Above the limit, closes the connection with the longest idle time, or responds with
+        503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
         # uvicorn writes only while the buffer is empty. So the number of buffered bytes can only fall: see
@@ -178,16 +176,14 @@ class LimitedHttp(H11Protocol):
         self._see_phase()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Logs nothing, because a request for another protocol is not an error. uvicorn logs two lines for each such
-        request."""
+        """Logs nothing, because a request for another protocol is not an error."""
 
     def send_400_response(self, msg: str) -> None:
-        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's own method fails if a
-        response has already begun."""
+        """Sends a 400 for invalid HTTP, and closes the connection. uvicorn's method fails if a response has begun."""
         self._close(BAD_REQUEST)
 
     def look(self) -> None:
-        """Closes the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
+        """Closes the connection if the client is too slow. Runs every ``LOOK_SECONDS``."""
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         self._see_phase()
         self._look_at_writing()
@@ -231,14 +227,12 @@ class LimitedHttp(H11Protocol):
             self._close(SERVICE_UNAVAILABLE)
 
     def waiting_seconds(self) -> float | None:
-        """Returns the seconds for which the server has waited for the head of a request. ``None`` if the connection is
-        not waiting for a head, or is closing."""
+        """Returns the seconds for which the server has waited for a head; ``None`` if it is not waiting for one."""
         waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection to make room for a new connection. If the connection is idle after a response, the
-        client gets no response. Otherwise the client gets 503."""
+        """Closes this connection to make room for another. Unless it is idle after a response, the client gets 503."""
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 
     def _close(self, response: bytes | None) -> None:

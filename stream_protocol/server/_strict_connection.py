@@ -1,5 +1,8 @@
-"""h11's connection, with limits for small requests that take much time. h11 parses each header and each chunk of a body
-in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
+"""h11's connection, with limits for small requests that take much time.
+
+h11 parses each header and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large
+chunks.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,29 @@ from typing import Any, Final
 import h11
 
 MAX_HEADERS: Final = 100
-"""The maximum number of header lines, and of trailer lines after a chunked body. Apache has an equal limit
-(``LimitRequestFields``). Browsers send 20 to 30 headers, and each proxy adds a few."""
+"""The maximum number of header lines, and of trailer lines after a chunked body.
+
+Apache has an equal limit (``LimitRequestFields``). Browsers send 20 to 30 headers, and each proxy adds a few.
+"""
 
 CHUNK_BYTES: Final = 32
 """The smallest average size of a chunk, in bytes. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If all of them arrive together, h11 needs about two
-milliseconds."""
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``. Together they take h11 about two milliseconds."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
-"""Pattern for the header of the last chunk of a body. The line end of the previous chunk may come first. Trailers may
-follow."""
+"""Pattern for the header of the last chunk of a body, after the line end of the previous chunk."""
 
 
 class StrictConnection(h11.Connection):
     """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
-    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front of the server may use
-    the length. The proxy and h11 would then disagree on where the next request begins (request smuggling). nginx and
-    Node also refuse such requests (RFC 9112, 6.3).
+    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks, but a proxy may use the length. They
+    would disagree on where the next request begins (request smuggling). nginx and Node also refuse such requests (RFC
+    9112, 6.3).
     """
 
     def __init__(self) -> None:
@@ -40,12 +43,10 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """The remaining credit for small chunks, in bytes. Each chunk takes ``CHUNK_BYTES`` from the credit, and adds
-        its own size to the credit."""
+        """The remaining credit for small chunks, in bytes. Each chunk takes ``CHUNK_BYTES``, and adds its own size."""
 
     def next_event(self) -> Any:
-        """Return h11's next event. Raises ``h11.RemoteProtocolError`` if the HTTP is invalid or the request is
-        refused."""
+        """Return h11's next event. Raises ``h11.RemoteProtocolError`` for invalid HTTP and refused requests."""
         self._count_lines()
         event = super().next_event()
         if isinstance(event, h11.Request):
@@ -70,7 +71,7 @@ class StrictConnection(h11.Connection):
             raise h11.RemoteProtocolError("too many chunks")
 
     def _count_lines(self) -> None:
-        """Refuse headers or trailers with too many lines, before h11 parses the lines."""
+        """Refuse headers or trailers with too many lines, before h11 parses them."""
         if self.their_state is h11.IDLE:
             unread = self.trailing_data[0]
         elif self.their_state is h11.SEND_BODY and self._is_chunked and not self._is_within_chunk:

@@ -1,4 +1,4 @@
-"""Provides ``log_to_terminal``, which prints the log of a server process."""
+"""Prints the log of a server process."""
 
 import logging
 import sys
@@ -65,7 +65,7 @@ def log_to_terminal(
 
 
 class _OneLine(logging.Formatter):
-    """Formats a log record on one line. If the record has an exception, a sentence explains the exception."""
+    """Formats a log record on one line, with a sentence that explains its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
@@ -76,7 +76,7 @@ class _OneLine(logging.Formatter):
 
 
 class _WithTraceback(logging.Formatter):
-    """Formats a log record with its traceback. All lines but the first are indented, so no quoted text looks like a new
+    """Formats a log record with its traceback. Later lines are indented, so that no quoted text looks like a new
     record."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -87,23 +87,25 @@ class _WithTraceback(logging.Formatter):
 
 
 def _beginning(record: logging.LogRecord) -> str:
-    """Return the beginning of a line: the level, and the chat if the record belongs to one. Without the chat, the lines
-    of chats that run at the same time could not be told apart."""
+    """Return the beginning of a line: the level and the chat, which distinguishes chats that run at the same time."""
     chat_id = getattr(record, "chat_id", "")
     chat = f"chat {printable(chat_id)}: " if chat_id and chat_id not in _ids(record) else ""
     return f"{record.levelname}: {chat}"
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts in a record of this library that must not be redacted, such as a run's id. A run's id looks like
-    an API key, so it would be redacted."""
+    """Return the texts in a record of this library that must not be redacted, such as a run's id, which looks like an
+    API key."""
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 
 
 def log_lost_errors() -> None:
-    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, such as those in
-    ``__del__``. Hooks that other code has set are kept."""
+    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, such as in
+    ``__del__``.
+
+    Hooks that other code has set are kept.
+    """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread
     if sys.unraisablehook is sys.__unraisablehook__:

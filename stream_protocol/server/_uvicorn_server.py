@@ -34,39 +34,37 @@ if sys.platform != "win32":
     import resource
 
 ACCEPTED_AT_ONCE = 32
-"""The number of connections that asyncio accepts in one step. asyncio's default is about three times as high."""
+"""The number of connections that asyncio accepts in one step, about a third of asyncio's default."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
-"""The number of connections above the limit that may be open for a moment. The server accepts a connection above the
-limit, and refuses it two iterations of the event loop later."""
+"""The number of connections above the limit that may be open. The server refuses them two iterations of the event loop
+later."""
 
 OTHER_FILES = 50
-"""The number of open files that the process needs in addition to its clients' connections, such as connections to
-stores and models."""
+"""The number of open files that the process needs besides its clients' connections, for example for stores and
+models."""
 
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""The error numbers of ``accept`` if the process or the machine can open no more files."""
+"""The error numbers of ``accept`` if no more files can be opened."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs may continue after SIGTERM. Kubernetes needs a longer grace period than its default, which is 30
-seconds in total."""
+"""Seconds that runs may continue after SIGTERM. Kubernetes needs more than its default grace period of 30 seconds."""
 
 FORCED_SECONDS = 1.0
-"""After a second signal, the maximum number of seconds in which a server still stores the output of its runs."""
+"""The maximum number of seconds after a second signal in which a server still stores the output of its runs."""
 
 TICK_SECONDS = 0.05
-"""Seconds between two checks during the shutdown, for ended runs and for a second signal. A signal does not wake the
-event loop."""
+"""Seconds between two checks during the shutdown, because a signal does not wake the event loop."""
 
 GRACEFUL_SECONDS = 3
-"""Seconds that uvicorn waits for open connections when it stops. All streams have ended before this wait."""
+"""Seconds that uvicorn waits for open connections when it stops, after all streams have ended."""
 
 
 logger = logging.getLogger(__name__)
 
 
 class StreamingService(Protocol):
-    """A service with open streams, such as ``ChatService``. The streams must end before the server stops."""
+    """A service with open streams, such as ``ChatService``."""
 
     async def drain(self) -> None:
         """Starts no more streams from now on. Returns when all streams of this process have ended."""
@@ -78,15 +76,16 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: the server still accepts connections for up to ``drain`` seconds. During this time, runs of this worker
-    continue. Responses of this worker that show runs of other workers also continue. As soon as the server has no more
-    requests, it closes its sockets, its idle connections and the service. SIGINT (Ctrl+C) and SIGHUP (a closed
-    terminal): the server does not wait for the runs. After a second signal the server stops waiting, and the process
-    ends soon afterwards.
+    SIGTERM: for up to ``drain`` seconds, the server still accepts connections, and responses continue, also those that
+    show runs of other workers. As soon as there are no more requests, the server closes its sockets, its idle
+    connections and the service.
+
+    SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a second signal, it
+    stops waiting, and the process ends soon.
     """
 
     ends_streams: Final = True
-    """True, so that the app's lifespan does not close the service when a signal stops the server."""
+    """True, so that the app's lifespan does not close the service."""
 
     def __init__(
         self,
@@ -105,7 +104,8 @@ class ChatServer(uvicorn.Server):
         self._out_of_files = RareWarning(logger)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Starts the shutdown, or shortens it. Called for each signal, between any two steps of the event loop."""
+        """Starts the shutdown, or shortens it. Each signal calls this method between any two steps of the event
+        loop."""
         if self.should_exit:
             self.force_exit = True
         if sig == signal.SIGINT:
@@ -113,7 +113,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. From now on, this object handles asyncio's error reports about connections."""
+        """Starts the server. From now on, this object handles asyncio's errors about connections."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -126,10 +126,9 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, and then stops the server.
 
-        After the runs have ended, or after ``drain`` seconds, the server first refuses connections. Then the server
-        closes the service. Clients of runs that have not ended get an ``abort``. No request may arrive after the
-        service is closed, because its stores are then closed, too. uvicorn itself would close the service only after
-        all responses have ended.
+        After the runs, or after ``drain`` seconds, the server refuses connections, and then closes the service. Clients
+        of unfinished runs get an ``abort``. No request may arrive later, because the stores are then closed. uvicorn
+        itself would close the service only after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -143,10 +142,8 @@ class ChatServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
-        """Wait until ``is_over()`` is true, for at most ``seconds``.
-
-        After a second signal, wait for at most ``forced_seconds`` more.
-        """
+        """Wait until ``is_over()`` is true: at most ``seconds``, and after a second signal at most ``forced_seconds``
+        more."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not is_over() and loop.time() < deadline:
@@ -172,11 +169,10 @@ CANCELLED: Final = "CancelledError"
 
 
 class RareRecords(logging.Filter):
-    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``. A record with a traceback
-    always passes.
+    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``, but all tracebacks.
 
-    uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
-    this library logs the reason. So this filter drops uvicorn's records about such a disconnect.
+    uvicorn logs each request with invalid HTTP. It also logs when the server disconnects a client during a response.
+    This library logs the reason, so the filter drops uvicorn's record.
     """
 
     def __init__(self) -> None:
@@ -263,8 +259,8 @@ def rare_records() -> Iterator[None]:
 
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
-    """Context manager: handle SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
-    after ``nohup``, the signal stays ignored."""
+    """Context manager: handle SIGHUP, the signal of a closed terminal, like Ctrl+C, unless it is ignored, as after
+    ``nohup``."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         yield
@@ -277,8 +273,10 @@ def ending_with_terminal() -> Iterator[None]:
 
 
 def connections_within_files(wanted: int) -> int:
-    """Return the number of connections that the limit of open files allows, but at most ``wanted``. If necessary,
-    raises the process's soft limit, as nginx, Go and the JVM do."""
+    """Return the number of connections that the limit of open files allows, but at most ``wanted``.
+
+    Raises the process's soft limit if necessary, as nginx, Go and the JVM do.
+    """
     if sys.platform == "win32":  # sockets do not count as files on Windows
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""Provides ``ChatService``, the public methods of the chat service. The package ``requests`` handles each request."""
+"""The public methods of the chat service. The package ``requests`` handles each request."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class ChatService:
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()
-        """Counts the unfinished method calls that use the stores. ``aclose`` waits for these method calls."""
+        """Counts the unfinished method calls that use the stores, for which ``aclose`` waits."""
         self._draining = False
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. While this is False, requests cannot begin runs."""
+        """True until ``drain`` or ``aclose`` is called. Later requests cannot begin runs."""
         return not self._draining
 
     @property
@@ -65,14 +65,18 @@ class ChatService:
         return self._context.max_file_bytes
 
     async def unready(self) -> tuple[str, ...]:
-        """Returns the unreachable stores, for readiness probes: ``run log``, ``session store``, ``engine``. A run needs
-        all stores. The call takes at most a second, and the result is cached for a second."""
+        """Returns the unreachable stores, for readiness probes: ``run log``, ``session store``, ``engine``.
+
+        A run needs all stores. The call takes at most a second, and the result is cached for a second.
+        """
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
-        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing. ``create_app`` and
-        ``chat_router`` call ``start`` when the server starts. Otherwise the first request that needs the engine starts
-        the recovery."""
+        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing.
+
+        ``create_app`` and ``chat_router`` call ``start`` when the server starts. Otherwise the first request that needs
+        the engine starts the recovery.
+        """
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
@@ -80,16 +84,18 @@ class ChatService:
 
         ``foreign``: True if a page of another site has sent the request. Such requests have a separate allowance, so
         that other sites cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this
-        method. A route of your own must call this method before the route reads the body, unless the request is a stop.
+        method. A route of your own must call it before it reads the body, unless the request is a stop.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a new counter for the bytes of one response to the user. ``ServiceLimits.max_response_bytes`` limits
-        the bytes of all responses together. ``ChatEndpoints`` uses a counter for each response. Use a counter in your
-        own routes that send histories or artifacts."""
+        """Returns a new counter for the bytes of one response to the user, as ``ChatEndpoints`` uses it.
+
+        ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together. Use a counter in your own
+        routes that send histories or artifacts.
+        """
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
 
@@ -100,10 +106,10 @@ class ChatService:
 
         The caller may read the events slowly. If the response to an equal request is still running, returns that
         response. A new message interrupts the chat's active run (see ``on_busy``). An approval or a client tool's
-        output waits until the active run has ended. Raises ``ChatRequestError`` for a refused request. A refused
-        request stores nothing, and neither starts nor interrupts a run.
+        output waits until the active run has ended. Raises ``ChatRequestError`` for a refused request, which stores
+        nothing, and neither starts nor interrupts a run.
 
-        If an approval or an output waits for more than ``stop_timeout``, its response begins without chunks. So no
+        If an approval or an output waits for more than ``stop_timeout``, its response begins without chunks, so that no
         client or proxy times out. If the service then refuses the request, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
@@ -163,10 +169,12 @@ class ChatService:
         """Returns a stored chat with the versions of its messages; ``None`` if this user has no such chat.
 
         During a run, the messages include the stored part of the run's message. Tool calls without a result are shown
-        as unfinished. ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The
-        estimated size of the messages is counted before they are created. If they do not fit into the memory limit
-        within some seconds, raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text.
-        The chat routes pass False, and encode each file only when they send the file.
+        as unfinished.
+
+        ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The estimated size of the
+        messages is counted before they are created. If they do not fit into the memory limit within some seconds,
+        raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text. The chat routes pass
+        False, and encode each file only when they send the file.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -199,8 +207,8 @@ class ChatService:
 
         ``cursor``: ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and ``archived``.
         Each chat is on exactly one page, even if chats change before the next page is read. ``search``: a text of up to
-        200 characters. The result has only the chats whose title contains this text. Case does not matter.
-        ``archived``: True for the archived chats, False for all other chats.
+        200 characters that the title must contain, in upper or lower case. ``archived``: True for the archived chats,
+        False for all other chats.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
         """
@@ -224,10 +232,10 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Chooses a version of a message.
 
-        The chat then shows this version, and the messages that followed when the chat last showed this version. New
-        messages are added after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may
-        be chosen again. Session state and artifacts are restored to this version, as after an edit. Raises
-        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
+        The chat then shows this version, and the messages that followed when the chat last showed it. New messages are
+        added after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be chosen
+        again. Session state and artifacts are restored to this version, as after an edit. Raises ``ChatRequestError``:
+        404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
@@ -244,9 +252,11 @@ class ChatService:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``. A
-        disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError`` (404)
-        if this user has no such chat."""
+        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``.
+
+        A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
+        (404) if this user has no such chat.
+        """
         check_text("chat_id", chat_id)
         with self.in_progress:
             await stop_chat(self._context, user_id, chat_id)
@@ -257,9 +267,11 @@ class ChatService:
         """Sends a message of the user to the chat's active run, whichever worker executes it.
 
         The agent reads the message before its next model call. If the run makes no more model calls, a new run begins
-        with the message. If a message is sent twice, the agent gets it only once. ``request``: a request with only this
-        message. Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat,
-        409 for an edit or without ``history="server"``, and 429 if too many messages wait.
+        with the message. A message that is sent twice reaches the agent only once. ``request``: a request with only
+        this message.
+
+        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
+        edit or without ``history="server"``, and 429 if too many messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -274,8 +286,7 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets for an exception. This is the text of ``on_error``, which is masked
-        by default."""
+        """Returns the error text that a client gets for an exception: the text of ``on_error``, masked by default."""
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 
@@ -291,10 +302,11 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
-        Unfinished requests, such as those for histories, can finish before the run log is closed. If the service was
-        created with an agent or an ``App``, ``aclose`` also closes its toolsets and plugins. A toolset or plugin that
-        another service still uses stays open. If the service was created with a ``Runner``, the ``Runner`` stays open.
-        Toolsets that belong only to an agent of ``RunOverrides`` stay open, too.
+        Unfinished requests, such as those for histories, can finish before the run log is closed.
+
+        If the service was created with an agent or an ``App``, its toolsets and plugins are also closed, unless another
+        service still uses them. If it was created with a ``Runner``, the ``Runner`` stays open. Toolsets that belong
+        only to an agent of ``RunOverrides`` stay open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

@@ -1,5 +1,4 @@
-"""Provides ``SyncChatService``: the chat service for servers without an event loop, such as Flask and Django under
-WSGI."""
+"""The chat service for servers without an event loop, such as Flask and Django under WSGI."""
 
 from __future__ import annotations
 
@@ -44,17 +43,16 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 class SyncChatService:
     """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this event loop. One event loop is needed because client libraries of models keep connections,
-    and a connection belongs to one event loop.
+    All requests share this event loop, because client libraries of models keep connections, and a connection belongs to
+    one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
-    raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
-    time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
-    server detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see
-    ``ChatEndpoints``. Only ``admit`` uses ``allow_origins``.
+    raises, the next request calls it again. A forked process calls ``make`` again, so the server can fork at any time.
+    ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
+    detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see ``ChatEndpoints``.
+    ``admit`` uses this option.
 
-    When the process exits, ``close`` is called. If a signal kills the process, ``close`` is not called, so handle the
-    signal.
+    When the process exits, ``close`` is called. A signal that kills the process skips this call, so handle the signal.
     """
 
     def __init__(
@@ -81,8 +79,8 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that changes data if a page of another site has sent the request. Call ``admit`` first in
-        each request.
+        """Refuses a request that changes data if a page of another site has sent it. Call ``admit`` first in each
+        request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -96,9 +94,9 @@ class SyncChatService:
         """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses the events into
         chunks.
 
-        The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. Closing the
-        iterator counts as a disconnect. Every WSGI server closes the iterator when the client disconnects. For a
-        refused request, the call itself raises ``ChatRequestError``, before the first event is read.
+        The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. If the client
+        disconnects, the WSGI server closes the iterator, which counts as a disconnect. For a refused request, the call
+        itself raises ``ChatRequestError``, before the first event is read.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -167,8 +165,7 @@ class SyncChatService:
             closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
-        """Return anyio's portal to the event loop, and the service. The first call starts the loop and creates the
-        service."""
+        """Return anyio's portal to the event loop, and the service. The first call creates both."""
         with self._lock:
             if self._closed:
                 raise closing_refusal()
@@ -179,8 +176,8 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Reset this object in a forked process, which has no background thread. The object's lock was copied with the
-        process, and may stay locked forever."""
+        """Reset this object in a forked process, which has no background thread. The copied lock may stay locked
+        forever."""
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
@@ -192,10 +189,9 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends. Return anyio's portal to the event loop.
+    """Start an event loop in a daemon thread that never ends, and return its portal.
 
-    At its end, anyio's own ``start_blocking_portal`` waits for its thread. A forked process has no such thread, and
-    would wait forever.
+    anyio's own ``start_blocking_portal`` waits for its thread at its end, and would wait forever in a forked process.
     """
     portal: Future[BlockingPortal] = Future()
 

@@ -30,7 +30,7 @@ from stream_protocol.adk import (
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import Transcript, is_repeated_fragment, user_decisions
-from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion
+from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion, hide_task_agents
 from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
@@ -84,8 +84,8 @@ def transcript_to_messages(
     """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep a file's data URL
     as a ``DataUrl``."""
     options.pop("on_error", None)  # the text of an `error` chunk is not in the message
-    task_agents = find_task_agents(transcript.stored)
-    settings = HistorySettings(task_agents, encoded=encoded, **options)
+    options = hide_task_agents(find_task_agents(transcript.stored), options)
+    settings = HistorySettings(encoded=encoded, **options)
     page = PageMessages()
     shown = [turn for turn in transcript.turns if turn.events]
     for turn in shown:
@@ -108,8 +108,8 @@ class HistorySettings(Settings):
     ``encoded``: True if the final URL of a file is a text, False if it is a ``DataUrl``.
     """
 
-    def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
-        super().__init__(task_agents, **options)
+    def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(**options)
         if (transform := self.options["transform"]) is not None:
             self.options["transform"] = partial(self._transformed, transform)
         self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
@@ -125,7 +125,7 @@ class HistorySettings(Settings):
     def nested(self) -> Settings:
         """The settings for agents inside tool calls. Their files get real URLs, because ``fill`` does not change the
         outputs of calls."""
-        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+        return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook

@@ -20,6 +20,7 @@ from stream_protocol.wire import (
     check_mapping,
     check_texts,
     has_forbidden_key,
+    json_value,
     to_well_formed,
 )
 
@@ -88,7 +89,9 @@ class DeclaredType:
             validated = self._adapter.validate_json(encoded)
         except ValidationError as error:
             raise _misfit(name, error.errors(include_url=False)[0]["loc"]) from error
-        return self._adapter.dump_python(validated, mode="json", by_alias=True)
+        checked = self._adapter.dump_python(validated, mode="json", by_alias=True)
+        _encoded(name, checked)  # a type may convert a text to a number that JSON does not have, such as "nan"
+        return checked
 
     def _checked_by_schema(self, name: str, value: Any) -> Any:
         try:
@@ -152,7 +155,8 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: state[key] for key in sorted(self.keys) if state.get(key) is not None}
+        """Return the values that the client can read, as plain JSON. Some stores keep any object."""
+        return {key: json_value(state[key], lossy=True) for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:

@@ -12,14 +12,13 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored."""
+    """Compares the response of a run with the events that ADK has stored. Without a response (see ``follow``), the
+    client was shown nothing."""
 
-    def __init__(self, response: Conversion[Any] | None = None) -> None:
+    def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
         self._shown_earlier: dict[str, Event] = {}
         """Event id -> event, for events of earlier executions of the run."""
-        if response is not None:
-            self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
         """Set the response to compare with the session. Call this method before the response has sent a chunk."""
@@ -138,10 +137,10 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this streamed part, because no stored event contains it. False for code and
-    its results, because some models refuse code without its result.
+    """Return True if the model must read this streamed part, because no stored event contains the part. Returns False
+    for calls and results of the provider's tools, because some models refuse a call without its result.
     """
-    return not part.is_code and part.kind not in stream.repeated
+    return not part.is_of_provider and part.kind not in stream.repeated
 
 
 def _part(streamed: StreamedPart) -> types.Part:

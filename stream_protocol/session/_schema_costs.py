@@ -249,7 +249,7 @@ class _Cost:
                 if keyword not in _SCHEMAS:
                     size += count_values(argument, SCHEMA_VALUES) or SCHEMA_VALUES
                 elif keyword in ("properties", "dependentSchemas"):
-                    size += len(argument)
+                    size += len(_dict(argument))
             numbers = sum(_numbers(schema.get(keyword)) for keyword in ("const", "enum", "multipleOf"))
             numbers += sum(isinstance(schema.get(keyword), float) for keyword in _LIMITS)
             known = self._own[id(schema)] = size, numbers

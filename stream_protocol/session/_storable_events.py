@@ -16,7 +16,13 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
-from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
+from stream_protocol.wire import (
+    StreamProtocolError,
+    UnrepresentableValueError,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +50,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     this response wrote the key.
     """
     problems: list[str] = []
+    _make_model_content_storable(event)
     responses = event.get_function_responses()
     for response in responses:
         if response.response is not None:
@@ -75,6 +82,25 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
     return problems
+
+
+def _make_model_content_storable(event: Event) -> None:
+    """Replace lone surrogates in texts and in arguments of calls. A model's JSON may have them, and most stores refuse
+    them."""
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if part.text is not None and (text := to_well_formed(part.text)) is not part.text:
+            part.text = text
+        call = part.function_call
+        if call is not None and call.args is not None and _has_lone_surrogate(call.args):
+            call.args = storable_json(call.args)
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        return "surrogates" in str(error)
+    return False
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +166,12 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
     the errors."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
-        if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
+        if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored
+            continue
+        if "\0" in key or to_well_formed(key) != key:
+            refusals[key] = UnrepresentableValueError("The key has a character that stores refuse.")
+            continue
+        if _is_kept_by_adk(value):
             continue
         try:
             delta[key] = _stored(value)
@@ -155,6 +186,7 @@ def _is_kept_by_adk(value: Any) -> bool:
     """Return True if ADK's stores keep the value without loss. The value then stays unchanged."""
     try:
         _stored(plain := to_jsonable_python(value))
-        return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None
+        # Without `ensure_ascii=False`, lone surrogates would pass, which most stores refuse.
+        return _NUL.search(json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()) is None
     except Exception:  # noqa: BLE001 - serializers of the app may raise anything
         return False

@@ -249,26 +249,36 @@ def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]
     """Return the auth config of a credential request, with the client's credential inserted. Raises
     ``ChatRequestError`` (422) if the output is not a credential of the requested type.
     """
-    config: dict[str, Any] = deepcopy(args.get("authConfig") or {})
-    kind = str((config.get("authScheme") or {}).get("type") or "oauth2")
+    config = deepcopy(_object(args, "authConfig"))
+    scheme = _object(config, "authScheme")
+    kind = str(scheme.get("type") or "oauth2")
     allowed = _CREDENTIAL_KEYS.get(kind, frozenset())
     if not _is_credential(output, allowed):
         named = ", ".join(sorted(allowed)) or "nothing that a page can give"
         raise ChatRequestError(f"The credential must be an object with texts; it takes {named}.", status=422)
-    credential = config.get("exchangedAuthCredential") or deepcopy(config.get("rawAuthCredential")) or {}
+    credential = _object(config, "exchangedAuthCredential") or deepcopy(_object(config, "rawAuthCredential"))
     credential.setdefault("authType", kind)
     match kind:
         case "apiKey":
             credential["apiKey"] = output["apiKey"]
         case "http":
-            http = credential.setdefault("http", {"scheme": (config["authScheme"]).get("scheme", "bearer")})
-            http["credentials"] = {**(http.get("credentials") or {}), **output}
+            http = _object(credential, "http") or {"scheme": scheme.get("scheme", "bearer")}
+            credential["http"] = {**http, "credentials": {**_object(http, "credentials"), **output}}
         case _:
-            stored = credential.get("oauth2") or {}
+            stored = _object(credential, "oauth2")
             _check_sign_in(stored, output)
             own = {key: value for key, value in output.items() if key in _SIGN_IN_KEYS or key not in stored}
             credential["oauth2"] = {**stored, **own}
     return {**config, "exchangedAuthCredential": credential}
+
+
+def _object(owner: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return an object in a credential request; empty if the request lacks the key. An agent may send any request."""
+    value = owner.get(key)
+    if value is not None and not isinstance(value, dict):
+        text = f"The request for a credential cannot be answered: its {key} is not an object. Send a message instead."
+        raise ChatRequestError(text, status=422)
+    return value or {}
 
 
 def _is_credential(output: Any, allowed: frozenset[str]) -> bool:

@@ -18,8 +18,8 @@ from google.genai import types
 from stream_protocol.adk import is_user_message
 from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile
-from stream_protocol.stream import UNKNOWN_MEDIA_TYPE, DataUrl
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.stream import DataUrl, file_part
+from stream_protocol.wire import ChatRequestError, to_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,14 +188,14 @@ def _ui_part(
 ) -> dict[str, Any] | None:
     if isinstance(part, SavedFile):
         url = artifact_url(part.artifact, part.version) if artifact_url is not None else None
-        return _ui_text(part.line) if url is None else _ui_file(part.media_type, url, part.name)
+        return _ui_text(part.line) if url is None else file_part(part.media_type, url, part.name)
     if part.text is not None:
         return _ui_text(part.text)
     if (blob := part.inline_data) is not None:
         url = file_url(DataUrl(blob.mime_type, blob.data or b""))
-        return _ui_file(blob.mime_type or UNKNOWN_MEDIA_TYPE, url, blob.display_name)
+        return file_part(blob.mime_type, url, blob.display_name)
     if (link := part.file_data) is not None:
-        return _ui_file(link.mime_type or UNKNOWN_MEDIA_TYPE, link.file_uri or "", link.display_name)
+        return file_part(link.mime_type, link.file_uri or "", link.display_name)
     return None
 
 
@@ -203,12 +203,10 @@ def _ui_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
-    return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}
-
-
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``."""
+    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``. In a URL,
+    a lone surrogate in the name becomes U+FFFD."""
+    name = to_well_formed(name)
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 

@@ -43,7 +43,7 @@ from stream_protocol.stream._conversion import (
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl, DataUrl
+from stream_protocol.stream._media import ArtifactUrl, DataUrl, file_part
 from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,

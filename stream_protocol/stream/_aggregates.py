@@ -23,6 +23,7 @@ from stream_protocol.adk import (
     Text,
 )
 from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.wire import to_well_formed
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream, UnconfirmedStream
@@ -209,7 +210,7 @@ class StreamedResponse:
         """Join the newest pieces, so that the list of pieces stays short."""
         if not self.fragments:
             return
-        text = "".join(self.fragments)
+        text = to_well_formed("".join(self.fragments))
         self.fragments.clear()
         self._known += ((self._kind, text),)
         self._length += len(text)
@@ -280,7 +281,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
     """Compare a complete event with the parts that its author has streamed since the previous complete event.
     ``calls``: the tool calls of the message.
     """
-    parts, streamed, failure = facts.parts, author.streamed, facts.failure
+    streamed, failure = author.streamed, facts.failure
+    parts = [part._replace(text=to_well_formed(part.text)) if isinstance(part, Text) else part for part in facts.parts]
     texts = _compare_texts(parts, streamed)
     reports_end = facts.finish_reason is not None or failure is not None
     ends_stream = reports_end or facts.role is not None

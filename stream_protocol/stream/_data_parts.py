@@ -18,7 +18,7 @@ from stream_protocol.adk import (
     Widget,
     stored_reference,
 )
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, DataUrl
+from stream_protocol.stream._media import DataUrl, file_part
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -209,14 +209,9 @@ def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
             case Text(text=text) if text:
                 yield {"type": "text", "text": text}
             case File(content=Blob() as blob):
-                yield _ui_file(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
+                yield file_part(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
             case File(reference=reference) if reference is not None:
-                yield _ui_file(reference.media_type, reference.uri, reference.name)
-
-
-def _ui_file(media_type: str | None, url: str, name: str | None) -> dict[str, Any]:
-    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
-    return {**file, "filename": name} if name else file
+                yield file_part(reference.media_type, reference.uri, reference.name)
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

@@ -314,13 +314,15 @@ class EventWriter(Generic[T]):
             speaker.speech = None
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:
-        for saved in speaker.saved_artifacts:
+        # Removed first: if the hook `artifact_url` raises, the end of the response must not call it again.
+        waiting, speaker.saved_artifacts = speaker.saved_artifacts, ()
+        for saved in waiting:
             write_artifacts(self._sink, saved, self.settings)
-        speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End an author's model response. Write the deferred parts that no complete event has replaced."""
-        for part in speaker.streamed.deferred:
+        waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
+        for part in waiting:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)

@@ -56,6 +56,12 @@ def document_type(name: str) -> str:
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
+def file_part(media_type: str | None, url: Any, name: str | None) -> dict[str, Any]:
+    """Return the part of a user's UI message for a file."""
+    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
+    return {**file, "filename": name} if name else file
+
+
 def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
     """Write a file as a ``file`` chunk. A link that is not HTTP, such as ``gs://``, becomes ``data-adk-file``. A data
     part of an agent behind A2A becomes ``data-adk-data``. With the option ``artifact_url``, a file that is also an

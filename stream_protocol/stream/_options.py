@@ -149,27 +149,21 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, after validation and with defaults.
 
-    ``task_agents``: the tools that start a task-mode agent. The calls of such a tool are hidden if ``nested_agents`` is
-    ``"flat"`` for the tool. Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown
-    option.
+    Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
 
-    __slots__ = ("_task_agents", "client", "options")
+    __slots__ = ("client", "options")
 
-    def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
+    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
         check_option_names(options, _CHECKS)
         for name, value in options.items():
             _CHECKS[name](name, value)
-        self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
         """Each option has a value."""
         self.client: Final = client_version(self.options["ai_sdk"])
 
     def hides(self, tool: str) -> bool:
-        hidden = self.options["hidden_tools"]
-        if tool in CONTROL_TOOLS or _selects(hidden, tool):
-            return True
-        return self.nested_agents(tool) == "flat" and _selects(self._task_agents, tool)
+        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
         return _nested_agents(self.options["nested_agents"], tool)
@@ -185,7 +179,7 @@ class Settings:
         """
         if self.options["transform"] is None:
             return self
-        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+        return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
@@ -253,28 +247,31 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
     return selection == "all" or tool in selection
 
 
-def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with more ``hidden_tools``. ``tools``: the tools that start task-mode agents. Such a tool is
-    hidden if ``nested_agents`` is ``"flat"`` for the tool. Raises ``StreamProtocolError`` for invalid options.
+def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
+    """Return the options with more ``hidden_tools``: those of ``tools`` for which ``nested_agents`` is ``"flat"``.
+
+    ``tools``: the tools that start task-mode agents. A function is called only for tools that are ``"flat"``. Raises
+    ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
     chosen = options.get("nested_agents", DEFAULTS["nested_agents"])
     _check_nested("nested_agents", chosen)
-    flat = frozenset(tool for tool in tools if _nested_agents(chosen, tool) == "flat")
-    return {**options, "hidden_tools": _add_tools(flat, hidden)} if flat else options
+    if isinstance(hidden, str) or "flat" not in ((chosen,) if isinstance(chosen, str) else chosen.values()):
+        return options
+    if callable(tools) or callable(hidden):
+        return {
+            **options,
+            "hidden_tools": lambda tool: (
+                _selects(hidden, tool) or (_nested_agents(chosen, tool) == "flat" and _selects(tools, tool))
+            ),
+        }
+    flat = {tool for tool in tools if _nested_agents(chosen, tool) == "flat"}
+    return {**options, "hidden_tools": flat.union(hidden)} if flat else options
 
 
 def _nested_agents(chosen: NestedAgents | Mapping[str, NestedAgents], tool: str) -> NestedAgents:
     return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
-
-
-def _add_tools(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
-    if isinstance(hidden, str):
-        return hidden
-    if callable(hidden):
-        return lambda tool: tool in tools or _selects(hidden, tool)
-    return tools.union(hidden)
 
 
 _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {

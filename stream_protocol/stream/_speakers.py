@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import (
-    CODE_EXECUTION,
     AgentSpeech,
     EventFacts,
     File,
@@ -57,8 +56,8 @@ class StreamedPart:
     whole: File | ProviderPart | None = None
 
     @property
-    def is_code(self) -> bool:
-        """True for code that the model's provider runs, and for the result of this code."""
+    def is_of_provider(self) -> bool:
+        """True for code or another tool that the model's provider runs, and for the result."""
         return isinstance(self.whole, ProviderPart)
 
 
@@ -85,7 +84,7 @@ class UnconfirmedStream:
             self.add(part)
 
     def is_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` contain all streamed files and code. Texts are not compared."""
+        """Return True if ``parts`` contain all streamed files and tools of the provider. Texts are not compared."""
         confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
         return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
 
@@ -111,15 +110,13 @@ class UnconfirmedStream:
                 self.add_text(PartKind(is_thought), text)
                 if is_thought:
                     self.sign(part.signature)
-            case File():
-                self.parts.append(StreamedPart(whole=part))
-            case ProviderPart(value) if value.name == CODE_EXECUTION:
+            case File() | ProviderPart():
                 self.parts.append(StreamedPart(whole=part))
             case _:  # a later part without text may have the signature of a text
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature of the newest text or thought."""
+        """Set the thought signature of the newest part, if this part is a text or a thought."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
-from stream_protocol.stream._options import ConverterOptions, Settings
+from stream_protocol.stream._options import ConverterOptions, Settings, hide_task_agents
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _read(
     if not isinstance(events, Sequence):
         return known_past, events, Settings(**options)
     known = read_events(events, warn)
-
-    return known_past, known, Settings(_TaskAgents(known_past, known), **options)
+    return known_past, known, Settings(**hide_task_agents(_TaskAgents(known_past, known), options))
 
 
 class _TaskAgents:

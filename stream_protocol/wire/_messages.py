@@ -307,6 +307,8 @@ def _part(value: object, name: str) -> dict[str, Any]:
         _require_string(part, name, key)
     if kind == "file":
         _check_optional(part, name, "filename", str)
+    if kind in ("tool-", "dynamic-tool"):
+        _check_optional(part, name, "errorText", str)
     if kind in ("tool-", "dynamic-tool") and "approval" in part:
         approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
         _require_string(approval, f"The approval in {name.lower()}", "id")

@@ -16,7 +16,7 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream` has these commands and options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
+Run a command as `adk-ui-stream COMMAND`, or as `python -m stream_protocol COMMAND`.
 
 | Exit code | Meaning |
 |---|---|

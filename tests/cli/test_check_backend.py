@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from stream_protocol.backend_check import PROFILES, Outcome, Result as CheckResult, checks_of
 from stream_protocol.cli import main
+from stream_protocol.wire import printable
 from tests.backend_check.fake_backend import SETTINGS, FakeBackend
 from tests.ports import free_port
 from tests.processes import HANG, started
@@ -269,12 +270,12 @@ def test_a_response_that_is_not_a_stream_of_chunks_is_exit_1(kind: str, body: st
     assert reason in result.stdout
 
 
-@pytest.mark.parametrize("url", ["ftp://localhost/x", "http://", "http://a:b/"])
+@pytest.mark.parametrize("url", ["ftp://localhost/x", "http://", "http://a:b/", "http://localhost/\udcff"])
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        f"adk-ui-stream: {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+        f"adk-ui-stream: {printable(url)} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
     )
 
 

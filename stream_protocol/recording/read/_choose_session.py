@@ -13,11 +13,10 @@ MAX_NAMES: Final = 20
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
-    """Return the index of ``session`` in ``names``, the sessions of a file. If ``session`` is ``None`` and there is
-    only one name, return 0.
+    """Return the index of ``session`` in ``names``, the sessions of a file. ``None`` means the only session.
 
     ``kind``: the word for a session in error messages. Raises ``RecordingError`` with all names if the session does not
-    exist, or if ``session`` is ``None`` and there are several names.
+    exist, or if ``session`` is ``None`` and there are several.
     """
     if session is None and len(names) == 1:
         return 0
@@ -31,9 +30,9 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value, such as a session. The name is the first text in the value's ``fields``.
+    """Return a unique name for each value, such as a session: the first text in its ``fields``.
 
-    A value without a name gets ``kind`` and a number, such as ``session-2``. A repeated name gets a number, such as
+    A missing name becomes ``kind`` and a number, such as ``session-2``. A repeated name gets a number, such as
     ``name.2``.
     """
     names: list[str] = []
@@ -50,7 +49,7 @@ def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
 
 
 def refuse_session(session: str | None) -> None:
-    """Raise ``RecordingError`` if ``session`` is set. Called for formats that have no sessions."""
+    """Raise ``RecordingError`` if ``session`` is set for a format that has no sessions."""
     if session is not None:
         choose_session([], session)
 

@@ -15,15 +15,14 @@ from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _TURNS: Final = range(2**31)
-"""The accepted turn numbers. Converting a much larger number to text would raise."""
+"""The accepted turn numbers. A much larger number cannot be converted to text."""
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> ids of its calls, in order."""
 
 
 class _EntrySource(NamedTuple):
-    """The turn and the author of an entry in a conformance test. Consecutive tool results with equal turn and author
-    become one event."""
+    """The turn and the author of an entry. Consecutive tool results with an equal source become one event."""
 
     turn: int
     """The index of the user's message to which the entry belongs."""
@@ -37,8 +36,7 @@ def is_conformance(document: Any) -> bool:
 
 
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
-    """Yield the events of all turns of a conformance test. ``lines``: the line numbers of entries in the file, as far
-    as known.
+    """Yield the events of a conformance test. ``lines``: the known line numbers of entries in the file.
 
     Raises ``RecordingError`` if there are only user messages, or if the format of an entry is unknown.
     """
@@ -55,8 +53,7 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field of an entry that should be an object, but is not; ``None`` if there is
-    none."""
+    """Return the path of the first field of an entry that should be an object, but is not."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -115,7 +112,7 @@ def _tool_recording(entry: dict[str, Any]) -> Any:
 
 
 def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
-    """Return the ids of all tool calls of a conformance test: index of the turn -> name of the tool -> ids."""
+    """Return the ids of all tool calls: index of the turn -> name of the tool -> ids."""
     ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
     for entry in entries:
         call = field(_tool_recording(entry), "tool_call")
@@ -125,10 +122,8 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """Return the content of a model response, with ids for the calls in it.
-
-    Used ids are removed from ``ids``, unless the response is a partial (streamed) response.
-    """
+    """Return the content of a model response, with ids for its calls. A complete response removes its ids from
+    ``ids``."""
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content
@@ -151,7 +146,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """Return the user's newest message in a model request. Contents with function responses are skipped."""
+    """Return the user's newest message in a model request, without function responses."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     known = contents if isinstance(contents, list) else []
     users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]

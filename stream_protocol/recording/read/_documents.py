@@ -23,8 +23,7 @@ NO_LINES: Final[ItemLines] = MappingProxyType({})
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records in a JSON text: a recording of this package, one document, or an event on each line.
 
-    The first line shows the format. If the first line is a JSON object that is neither a document nor the header of a
-    recording, each line is an event.
+    If the first line is an object, but neither a document nor the header of a recording, each line is an event.
     """
     first = next(iter(lines), b"")
     number = lines.number
@@ -52,8 +51,7 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
     """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
 
-    ``session``: the name of the session, if the document has several. ``lines``: the line numbers of items in the
-    document, as far as known.
+    ``session``: the name of the session, if the document has several. ``lines``: the known line numbers of items.
     """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
@@ -81,7 +79,7 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
 
 
 def _why_no_events(document: Any) -> str:
-    """Return an error text: the reason why the document has no list of events."""
+    """Return the reason why the document has no list of events."""
     if not isinstance(document, dict):
         return "neither events nor a session"
     if "events" in document:
@@ -95,13 +93,12 @@ def _why_no_events(document: Any) -> str:
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    """Return True if the document is a session that was written to the file without its events."""
+    """Return True if the document is a session without its events."""
     return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document: the document itself, or the list under its key ``sessions``. ``None`` if there
-    are none."""
+    """Return the sessions in a document, or in the list under its key ``sessions``; ``None`` if there are none."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

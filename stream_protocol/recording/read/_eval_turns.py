@@ -15,20 +15,17 @@ AGENT: Final = "agent"
 
 @dataclass(frozen=True)
 class EvalTurn:
-    """One turn of an eval case. An eval case is a conversation in an evaluation file."""
+    """One turn of an eval case (a conversation in an evaluation file)."""
 
     events: list[dict[str, Any]]
-    """The events of the turn. Each event has an author and a content. An empty author means the agent."""
+    """The events of the turn, each with an author and a content. An empty author means the agent."""
     invocation_id: str | None = None
     at: Any = None
-    """The time when the turn began, in seconds since 1970. It is used for events without a time."""
+    """The time when the turn began, in seconds since 1970, for events without a time."""
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:
-    """Convert a value of a hand-written file to ADK content. Return ``None`` for an empty value.
-
-    The value can be a content, a text, or a list of texts and parts.
-    """
+    """Convert a content, a text, or a list of texts and parts to ADK content. Return ``None`` for an empty value."""
     if isinstance(value, dict):
         if isinstance(parts := value.get("parts"), list):
             return {"role": role, **value, "parts": list(map(_as_part, parts))}
@@ -45,8 +42,8 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of an eval case's turns. An event without an id gets an id that consists of the event's
-    invocation id and the event's number."""
+    """Yield the records of an eval case's turns. Missing event ids consist of the invocation id and the event's
+    number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -60,8 +60,10 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError`` if
-    there is no such case, or if the agent never answers in it."""
+    """Return the events of the eval case that ``session`` names, or of the only case.
+
+    Raises ``RecordingError`` if there is no such case, or if the agent never answers in it.
+    """
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
     if cases and not conversations:
@@ -90,7 +92,7 @@ def _is_answered(turns: list[EvalTurn]) -> bool:
 
 
 def _as_new_turn(turn: Any) -> Any:
-    """Return the turn of an old evalset in the format of later ADK versions."""
+    """Return the turn of an old evalset in the newer format."""
     if not isinstance(turn, dict) or "query" not in turn:
         return turn
     uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]
@@ -131,8 +133,8 @@ def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
-    """Yield events for a turn that is stored as three lists: calls, results, and texts with their authors. The lists do
-    not show the order of the events."""
+    """Yield events for a turn that is stored as three lists, in an assumed order: calls, results, texts with
+    authors."""
     if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
     if results := list_field(intermediate, "tool_responses"):

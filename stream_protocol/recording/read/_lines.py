@@ -9,17 +9,14 @@ from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 MAX_LINE: Final = 64 * 2**20
 """The maximum number of characters of a line, or of an SSE event with several lines.
 
-The largest request with an inline image that Gemini accepts has a third of this length.
+It is three times the size of Gemini's largest request with an inline image.
 """
 
 PIECE: Final = 64 * 2**10
-"""The number of bytes that are read in one step. The format of the file is detected from the first piece."""
+"""The number of bytes that are read in one step, and from which the file's format is detected."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""The maximum number of bytes of a file that is read as a whole: YAML, or JSON on several lines.
-
-The parsed document takes ten times as much memory.
-"""
+"""The maximum number of bytes of a file that is read as a whole. The parsed document takes ten times as much memory."""
 
 
 class Lines:
@@ -28,9 +25,9 @@ class Lines:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.number = 0
-        """The number of the newest line. The first line has the number 1."""
+        """The number of the newest line, from 1."""
         self.cut_off = False
-        """True if the newest line has no line end. Such a line is the last line of the file, and may be incomplete."""
+        """True if the newest line has no line end, and may be incomplete."""
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self._stream.readline(MAX_LINE + 1):
@@ -42,8 +39,7 @@ class Lines:
                 yield line
 
     def rest(self) -> bytes:
-        """Return everything in the file after the line that was read last. Raises ``RecordingError`` for more than
-        ``MAX_DOCUMENT`` bytes."""
+        """Return the rest of the file. Raises ``RecordingError`` for more than ``MAX_DOCUMENT`` bytes."""
         rest = self._stream.read(MAX_DOCUMENT + 1)
         if len(rest) > MAX_DOCUMENT:
             raise RecordingError(f"it must be read as a whole and is longer than {MAX_DOCUMENT // 2**20} MiB")
@@ -51,7 +47,7 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text that comes in pieces. Invalid UTF-8 becomes U+FFFD, as in the AI SDK's client."""
+    """Yield the lines of a text in pieces. Invalid UTF-8 becomes U+FFFD, as in the AI SDK's client."""
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:

@@ -25,7 +25,7 @@ HEADER_KEY: Final = "adk_ui_stream_recording"
 """The key in the first line of a recording. Its value is the version of the format."""
 
 VERSION: Final = 1
-"""The version of the recording format. No other version can be read."""
+"""The version of the recording format that this release reads."""
 
 
 def is_header(value: Any) -> bool:
@@ -88,10 +88,8 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
 
 
 def _options(value: Any, number: int) -> ConverterOptions:
-    """Return the recorded options that this release supports.
-
-    Raises ``RecordingError`` if the converter refuses a value.
-    """
+    """Return the recorded options that this release supports. Raises ``RecordingError`` for a value that the converter
+    refuses."""
     options = options_from_json(value if isinstance(value, dict) else {})
     try:
         Settings(**options)

@@ -1,11 +1,10 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The field
-``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the fields inside
-``actions``.
+Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are JSON. The
+field ``actions`` is pickled, and unpickling can execute code. So only the names of its fields are read.
 
-A call that waits for approval has a placeholder result. ADK recognizes placeholders by ``actions``. This module
-recognizes placeholders by the approval request, which is a separate event.
+ADK recognizes the placeholder result of a call that waits for approval by ``actions``. This module uses the approval
+request, which is a separate event.
 """
 
 import pickletools
@@ -57,7 +56,7 @@ _ACTION_FIELDS: Final = frozenset(
     }
 )
 _MAX_PICKLED: Final = 2**20
-"""The maximum size of pickled actions, in bytes. The field names of larger actions are not read."""
+"""The maximum size of pickled actions, in bytes. Larger actions are not read."""
 
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
@@ -74,8 +73,10 @@ def old_columns(columns: Iterable[str]) -> list[str]:
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session from the rows of an old store. ``names``: the columns of each row. Logs a warning
-    about ``actions`` that are left out."""
+    """Yield the events of a session from the rows of an old store. Logs a warning about ``actions`` that are left out.
+
+    ``names``: the columns of each row.
+    """
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
@@ -112,7 +113,7 @@ def _json_value(text: object, place: str) -> Any:
 
 
 def _seconds(at: object) -> float:
-    """Return a stored time as seconds since 1970. The stored time is in UTC, as text or as a number."""
+    """Return a stored time in UTC, which is a text or a number, as seconds since 1970."""
     try:
         return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # raises for other types
     except (ValueError, TypeError):
@@ -125,10 +126,10 @@ class _Placeholders:
     def __init__(self) -> None:
         self._warn = WarnOnce()
         self._calls = KnownCalls(CallIds())
-        """The calls so far. ``entry`` of a call is the newest approval request for this call."""
+        """The calls so far. ``entry`` of a call is its newest approval request."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark its placeholder results: results of calls that wait for an approval."""
+        """Read the next event, and mark its placeholder results."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))
@@ -152,7 +153,7 @@ class _Placeholders:
 
 
 def _names_in(pickled: object) -> list[str]:
-    """Return the names of the fields in a pickled ``actions`` object. No code of the pickle is executed."""
+    """Return the names of the fields in a pickled ``actions`` object, without executing its code."""
     if not isinstance(pickled, bytes):
         return []
     if len(pickled) > _MAX_PICKLED:

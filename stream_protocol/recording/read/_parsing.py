@@ -14,14 +14,11 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
-"""The maximum number of nesting levels in YAML. Too many levels would crash the process, because libyaml recurses
-in C."""
+"""The maximum number of nesting levels in YAML. libyaml recurses in C, so that more levels could crash the process."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""Line numbers of list items: pair of the list's key in the document and the item's index -> first line of the item.
-
-The key is empty if the document itself is a list.
-"""
+"""(key of a list in the document, index of an item) -> first line of the item. The key of the document itself is
+empty."""
 
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
 """Errors that PyYAML raises if a text does not fit its tag, such as ``!!int x``."""
@@ -74,9 +71,9 @@ LOADER.add_constructor(_TAG + "float", _construct_float)
 
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
-    """Parse JSON text. ``first_line`` and ``first_column``: the position of the text in the file.
+    """Parse JSON text. Raises ``RecordingError`` with the line and the column of the error.
 
-    Raises ``RecordingError`` for invalid JSON, with the line and the column of the error.
+    ``first_line`` and ``first_column``: the position of the text in the file.
     """
     try:
         return json.loads(text)
@@ -97,8 +94,8 @@ def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> 
 def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
     """Parse a YAML document. Return its value, and the line numbers of list items.
 
-    Raises ``RecordingError`` for invalid YAML, with the line and the column of the error. Repeated keys are refused.
-    Aliases are also refused, because a small document with aliases could fill the memory.
+    Raises ``RecordingError`` with the line and the column of the error. Repeated keys are refused. Aliases are also
+    refused, because a small document with aliases could fill the memory.
     """
     try:
         text.decode()
@@ -117,8 +114,7 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text for invalid YAML, with the position of the error. The text also describes the error, unless
-    it is a syntax error."""
+    """Return an error text for invalid YAML, with the position of the error."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before
@@ -131,10 +127,8 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return the value of a field in a JSON object; ``None`` if the field is missing.
-
-    ``name``: the field's name in snake_case. The name in camelCase is also tried.
-    """
+    """Return the value of a field in a JSON object; ``None`` if it is missing. ``name``: in snake_case; camelCase is
+    also tried."""
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")
@@ -142,16 +136,13 @@ def field(value: Any, name: str) -> Any:
 
 
 def list_field(value: Any, name: str) -> list[Any]:
-    """Return the list in a field of a JSON object; an empty list if the field has no list.
-
-    ``name``: the field's name in snake_case. The name in camelCase is also tried.
-    """
+    """Return the list in a field of a JSON object (see ``field``); an empty list if the field has no list."""
     found = field(value, name)
     return found if isinstance(found, list) else []
 
 
 def event_time(event: Any) -> float | None:
-    """Return the timestamp of an event, in seconds since 1970; ``None`` if the event has no timestamp."""
+    """Return the timestamp of an event, in seconds since 1970; ``None`` if it has none."""
     return seconds(field(event, "timestamp"))
 
 
@@ -167,11 +158,11 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping in a YAML document whose end the scan has not reached yet."""
+    """A list or mapping in a YAML document whose end the scan has not reached."""
 
     is_list: bool
     count: int = 0
-    """The number of nodes that the scan has found in the collection. In a mapping, keys and values both count."""
+    """The number of nodes found in the collection. In a mapping, keys and values both count."""
     key: str = ""
     """The newest key of a mapping."""
     keys: set[str] = field_of_dataclass(default_factory=set)
@@ -179,8 +170,10 @@ class _Collection:
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Read a YAML text without building values. Return the line numbers of list items. Refuse aliases, repeated keys
-    and deep nesting."""
+    """Read a YAML text without building values. Return the line numbers of list items.
+
+    Refuse aliases, repeated keys and deep nesting.
+    """
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []
     for event in yaml.parse(text, LOADER):
@@ -231,8 +224,8 @@ def _unreadable_value(text: bytes) -> str:
 
 
 def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
-    """Return the line and the column of the byte at ``position``, for an error message. ``first_line``: the line number
-    in the file at which ``text`` begins."""
+    """Return the line and the column of a byte, for an error message. ``first_line``: the line at which ``text``
+    begins."""
     lines = text[:position].split(b"\n")
     return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 

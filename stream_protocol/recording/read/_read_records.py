@@ -1,7 +1,6 @@
 """Opens a file of recorded ADK events, detects the file's format from its first bytes, and reads its records.
 
-The file's name does not matter. A recording is read more than once, but a pipe can be read only once. So ``rereadable``
-first copies a pipe to a file.
+A recording is read more than once, but a pipe can be read only once. So ``rereadable`` first copies a pipe to a file.
 """
 
 import re
@@ -24,12 +23,12 @@ from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
-"""The part that the pytest plugin adds to a file name. For example, ``weather.expected.jsonl`` has the expected stream
-of ``weather.jsonl``."""
+"""The part of a file name that the pytest plugin adds, as in ``weather.expected.jsonl``, the stream of
+``weather.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
-"""Pattern for the beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before the stream."""
+"""Pattern for the beginning of an SSE stream, or of an HTTP head that ``curl --include`` writes."""
 _YAML_KEY: Final = re.compile(
     r"^ {0,8}(?:- +)?\{?(?:app_?name|events|recordings|sessions?|conversation|author|eval_?cases"
     r"|eval_?(?:set_?|case_?)?id|agent_?data|query) *:",
@@ -40,7 +39,7 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-"""The first bytes of UTF-16 texts. Some Windows programs save such texts."""
+"""The first bytes of UTF-16 texts, as some Windows programs save them."""
 
 _UNKNOWN: Final = (
     "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
@@ -82,7 +81,7 @@ def text_of(head: bytes) -> str:
 
 
 def why_unknown(head: bytes) -> str:
-    """Return an error text: the reason why the format of a file with these first bytes is unknown."""
+    """Return the reason why the format of a file with these first bytes is unknown."""
     text = text_of(head)
     if not text:
         return "nothing in it but white space" if head else "the file is empty"
@@ -104,7 +103,7 @@ def why_unknown(head: bytes) -> str:
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Yield the records of a file in order. Files with one event per line are read line by line.
+    """Yield the records of a file. Files with one event per line are read line by line.
 
     Raises ``RecordingError`` if the file is not a recording.
     """
@@ -135,10 +134,8 @@ def _read_form(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnc
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[IO[bytes]]:
-    """Context manager that opens a recording file.
-
-    Raises ``RecordingError`` if the file cannot be read, or is a pipe or a device.
-    """
+    """Context manager that opens a recording file. Raises ``RecordingError`` for a pipe, a device or an unreadable
+    file."""
     with _os_errors():
         if not _can_be_read_again(path):
             raise RecordingError("a recording is read more than once, which a pipe or device cannot be")
@@ -148,8 +145,7 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns a path to a file that can be read several times. For a pipe or a device, this is the
-    path of a temporary copy; otherwise it is ``path``.
+    """Context manager that returns ``path``, or for a pipe or a device, the path of a temporary copy.
 
     Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
     """
@@ -167,9 +163,9 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Context manager that returns the path of a temporary file with the content of a stream, such as a pipe.
+    """Context manager that returns the path of a temporary file with the content of a stream.
 
-    ``head``: the bytes that were already read from the stream. ``rest``: the remaining stream.
+    ``head``: the bytes that were already read. ``rest``: the remaining stream.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
@@ -196,5 +192,5 @@ def _can_be_read_again(path: Path) -> bool:
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True for the file name of an expected stream (``*.expected.jsonl``). Such a file is not a recording."""
+    """Return True for the file name of an expected stream (``*.expected.jsonl``), which is not a recording."""
     return path.stem.endswith(EXPECTED)

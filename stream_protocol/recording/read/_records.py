@@ -1,4 +1,4 @@
-"""The records that are read from recordings of all formats, and the errors for files that are not recordings."""
+"""The records of recordings of all formats, and the errors for files that are not recordings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,15 +22,15 @@ class EventRecord:
     """A recorded ADK event."""
 
     number: int
-    """The number of the event's line, from 1. If events are not on separate lines, this is the number of the event."""
+    """The number of the event's line, from 1; of the event, if events are not on separate lines."""
     value: Any
     """The event as JSON, not validated. The receiver may change this object."""
     at: float | None = None
-    """The time of the event in seconds since the ``TurnRecord``. Without a ``TurnRecord``, seconds since 1970."""
+    """The time of the event in seconds since the ``TurnRecord``; since 1970 without a ``TurnRecord``."""
     unit: Literal["line", "event"] = "line"
     """The items that ``number`` counts: lines or events."""
     line: int | None = None
-    """The number of the event's first line, if ``number`` counts events. ``None`` if the line is unknown."""
+    """The first line of the event, if known and if ``number`` counts events."""
 
     @property
     def place(self) -> str:
@@ -40,7 +40,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """The beginning of a turn in a recording. Formats without such records do not show where turns begin."""
+    """The beginning of a turn in a recording. Only some formats have such records."""
 
     message_id: str
     """The id of the assistant message; empty if it was not recorded."""

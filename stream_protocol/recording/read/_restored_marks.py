@@ -1,7 +1,6 @@
 """Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
 
-Evaluation data have the author and the content of each event. From these contents, this module finds partial events
-(fragments), calls that ask the user, and placeholder responses to such calls.
+They are found from the authors and contents of the events.
 """
 
 from collections import defaultdict, deque
@@ -24,22 +23,21 @@ from stream_protocol.adk import (
 from stream_protocol.recording.read._parsing import field, list_field
 
 _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
-"""Names of the calls with which ADK asks the user. ADK marks these calls as long-running."""
+"""Names of the calls with which ADK asks the user, and which ADK marks as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Author names that some files give to tool responses. In ADK, such a response has the agent's name as author."""
+"""Author names that some files give to tool responses. ADK uses the agent's name."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
-"""Placeholder author for all calls and responses, because their authors differ between files."""
+"""Author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of texts that count as fragments of a longer text. One text is not enough, because an agent may
-repeat a single text."""
+"""The minimum number of fragments of a text. An agent may repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark consecutive text events of an author as partial events (fragments), if the author's next event repeats their
-    texts in one piece."""
+    """Mark consecutive text events of an author as partial, if the author's next event repeats their texts in one
+    piece."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -59,8 +57,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return True if the event ``piece`` has only text, has the author of the event ``whole``, and is not marked as
-    partial yet."""
+    """Return True if the event ``piece`` has only text, the author of ``whole``, and no mark yet."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece
@@ -80,8 +77,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses to calls that wait for the user.
 
-    Calls and answers without an id get an id. Authors are corrected: an answer to a question gets the user as author. A
-    tool's response whose author is not an agent gets the newest agent as author.
+    Calls and answers without an id get an id. An answer to a question gets the user as author, and a tool's response
+    the newest agent, if its author is not an agent.
     """
     asked = _Questions()
     agent: Any = None
@@ -116,8 +113,7 @@ class _Question:
 
 
 class _Questions:
-    """The questions of a conversation: the calls with which ADK asks the user. Finds the question that a function
-    response answers."""
+    """The calls of a conversation with which ADK asks the user."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
@@ -126,7 +122,7 @@ class _Questions:
         """Call that waits for answers -> the questions about this call, in order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Read a call. If the call is a question to the user, mark the call as long-running in its event."""
+        """Read a call. Mark a question to the user as long-running in its event."""
         name, args = _name(call), call.get("args")
         args = args if isinstance(args, dict) else {}
         if name in _QUESTIONS:
@@ -143,8 +139,8 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """Return the tool call about which ADK asks the user; ``None`` if the question is not about a call. ``args``:
-        the arguments of the question."""
+        """Return the tool call about which ADK asks the user; ``None`` if there is none. ``args``: the question's
+        arguments."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -158,14 +154,13 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process the user's answer to a question, and give the answer the id and the name of the question."""
+        """Give the user's answer the id and the name of its question."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process a tool's response. If the tool's call still waits for the user's answer to a question, mark the
-        response as a placeholder."""
+        """Process a tool's response. Mark it as a placeholder while its call waits for the user."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)
@@ -185,8 +180,7 @@ class _Questions:
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
         """Return the question that the user's response answers; ``None`` if there is none.
 
-        The question is found by the response's id. Some files have the id in the name field. So if a response has no
-        id, its name is used as the id.
+        Some files have the id of the response in its name field.
         """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
@@ -198,7 +192,7 @@ class _Questions:
 
 
 def _mark_question(event: dict[str, Any], call: dict[str, Any], new_id: str) -> None:
-    """Mark a call as long-running in its event. A call without an id gets ``new_id``."""
+    """Mark a call as long-running in its event. ``new_id``: for a call without an id."""
     if not _id(call):
         call["id"] = new_id
     marked = field(event, "long_running_tool_ids")

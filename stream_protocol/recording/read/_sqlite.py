@@ -4,8 +4,7 @@ Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event
 each field: see ``_old_stores``. Reading a store never writes a file.
 
 The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
-in proportion to the file's size. Without this limit, SQLite could read a broken file for ever, because pages of the
-file may refer to each other.
+in proportion to the file's size, because pages of a broken file may refer to each other.
 """
 
 import sqlite3
@@ -29,7 +28,7 @@ MAX_VALUE: Final = 64 * 2**20
 """The maximum number of bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one per byte."""
+"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
 """The number of SQLite instructions between two checks of the limit."""
@@ -42,12 +41,11 @@ _WAL_VERSION: Final = 2
 _ORDER: Final = (
     "SELECT rowid FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
 )
-"""Query for the rows of a session in order. Events with equal timestamps are sorted by the order of writing."""
+"""Query for the rows of a session, in the order of their timestamps and of writing."""
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. ``session``: the id of the session, or ``app/user/id`` if several sessions have
-    the same id."""
+    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have the same id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
@@ -65,8 +63,8 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 
 def _uri(path: Path) -> str:
-    """Return the URI for a read-only connection to an SQLite file. The URI has the flag ``immutable``, so that SQLite
-    creates no write-ahead log."""
+    """Return the URI for a read-only connection, with the flag ``immutable`` so that SQLite creates no write-ahead
+    log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
     immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
@@ -83,8 +81,7 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Limit the number of instructions that SQLite executes, in proportion to the size of the store. Above the limit,
-    SQLite is interrupted."""
+    """Interrupt SQLite above a number of instructions in proportion to the size of the store."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
@@ -95,8 +92,7 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: identifies the session.
 
-    The size of all values is limited to twice the size of the store. Without this limit, rows of a broken file could
-    share pages, and give far more data than the file has.
+    All values together are limited to twice the size of the store, because rows of a broken file could share pages.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants
@@ -144,8 +140,7 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """Return a stored text. Invalid UTF-8 becomes U+FFFD, so that a broken text does not make the whole store
-    unreadable."""
+    """Return a stored text, with U+FFFD for invalid UTF-8, so that one broken text does not hide the store."""
     return stored.decode(errors="replace")
 
 

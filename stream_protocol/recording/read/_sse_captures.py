@@ -1,8 +1,8 @@
 """Reads captures (stored responses) of ADK's route ``/run_sse``. A capture may have the responses to several requests.
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
-same id. The first frame has the content, and the second has the artifacts. Both frames have all other fields of the
-event. A run that raises an exception ends with a frame that has the field ``error``.
+same id: first the content, then the artifacts. Both frames have all other fields of the event. A run that raises an
+exception ends with a frame that has the field ``error``.
 """
 
 from collections.abc import Iterator
@@ -42,8 +42,7 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Return True if ``second`` is the second frame of ``event``, with the saved artifacts. ADK may send an event in
-    two frames."""
+    """Return True if ``second`` is the second frame of ``event``, with the saved artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

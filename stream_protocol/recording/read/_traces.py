@@ -2,8 +2,8 @@
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval case has the
 user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but no id and no
-invocation, and partial events are not marked. Hand-written cases may have texts instead of contents. Some hand-written
-cases have only the fields ``prompt`` and ``response``. The result of a grading also contains traces.
+invocation, and partial events are not marked. Hand-written cases may have texts instead of contents, or only the fields
+``prompt`` and ``response``.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def graded_cases(document: Any) -> list[Any]:
 
 
 def is_trace(case: Any) -> bool:
-    """Return True if the eval case is a trace: it has ``agent_data``, or only a prompt or a response."""
+    """Return True for a trace: the eval case has ``agent_data``, or only a prompt or a response."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -56,8 +56,8 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield the turns of an older case that has no ``agent_data``. Each earlier message is a turn. The last turn has
-    the prompt and the events in ``intermediate_events``."""
+    """Yield the turns of an older case without ``agent_data``: each earlier message, and then the prompt with its
+    events."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))
@@ -71,7 +71,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses of an eval case. A case may have several candidates for its final response."""
+    """Yield the final responses of an eval case, which may have several candidates."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")
@@ -95,7 +95,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """Convert an event of a trace to the JSON of an ADK event. An event that already has this form is also accepted."""
+    """Convert an event of a trace to the JSON of an ADK event, if it does not already have this form."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}
@@ -113,8 +113,7 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Convert a time in a text to seconds since 1970; ``None`` if the text is not a time. A time without a zone is
-    UTC."""
+    """Convert a time in a text (UTC without a zone) to seconds since 1970; ``None`` if it is not a time."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

@@ -28,8 +28,8 @@ def record(
     """Yield the events unchanged, and append them to the recording at ``path`` as one turn. Events may be dictionaries.
 
     ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments that you pass to ``StreamProtocolConverter``
-    for this turn. ``record`` needs these arguments because it also records chunks. ``request``: the client's request
-    body, if there is one. ``redact``: a function of your app that removes further secrets; see ``Redact``.
+    for this turn. ``record`` needs them because it also records chunks. ``request``: the client's request body, if
+    there is one. ``redact``: a function of your app that removes further secrets; see ``Redact``.
 
     If the file cannot be written, the error is logged, and the function continues to yield events. If you stop the
     iteration early, ``events`` is closed.
@@ -57,7 +57,7 @@ async def _record_each(events: AsyncIterable[E], response: "_ResponseWriter") ->
 
 
 class _ResponseWriter:
-    """Writes events to a recording, together with the chunks to which they are converted."""
+    """Writes events to a recording, together with their chunks."""
 
     def __init__(self, turn: TurnWriter, conversion: Conversion[bytes]) -> None:
         self._turn = turn
@@ -73,8 +73,8 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the recorded turn. ``error``: the exception that the iterator of events raised; ``None`` if the events
-        ended normally."""
+        """End the recorded turn. ``error``: the exception that the iterator of events raised; ``None`` after a normal
+        end."""
         self._begin(None)
         match error:
             case None:

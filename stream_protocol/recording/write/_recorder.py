@@ -1,4 +1,4 @@
-"""Recorders for a ``ChatService``. They write one file for each chat, or one file for all chats."""
+"""Recorders for a ``ChatService``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""The maximum number of characters of the chat's id in a file name. A digest after the id makes the name unique."""
+"""The maximum number of characters of the chat's id in a file name. A digest follows the id."""
 
 
 class _BaseRecorder:
@@ -25,8 +25,7 @@ class _BaseRecorder:
         check_redact(redact)
         self._redact = redact
         self._failed_files: set[Path] = set()
-        """Files that are not written any more, because writing has failed. ``TurnWriter`` adds its file after a
-        failure."""
+        """Files that are not written any more after a failure."""
 
     def _write_turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> TurnWriter:
         return TurnWriter(
@@ -54,7 +53,7 @@ class ChatRecorder(_BaseRecorder):
         make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
-        """Return a writer that records the run for this request in the file of the chat."""
+        """Return a writer that records the run in the file of the chat."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._write_turn(path, request, options)
 
@@ -68,22 +67,20 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """Return a writer that records the run for this request in the recorder's file."""
+        """Return a writer that records the run in the recorder's file."""
         return self._write_turn(self._path, request, options)
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
-    """Return the body of a request in the form in which the client sent it."""
+    """Return the body of a request as the client sent it."""
     target = {} if request.message_id is None else {"messageId": request.message_id}
     return {"id": request.id, "messages": list(request.messages), "trigger": request.trigger, **target, **request.body}
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """Return the name of the recording file for a chat. Equal arguments give equal names. ``whose``: the app's name and
-    the user's id.
+    """Return the name of the recording file for a chat. ``whose``: the app's name and the user's id.
 
-    The name has the letters and digits of the chat's id, and a digest of app, user and chat. If the chats of two users
-    have equal ids, the digest makes their file names different.
+    The digest of app, user and chat makes the names different if the chats of two users have equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. As in the converter, ``json_value``
-converts values from tools. So a replayed event gives the stream that the live event gave. ADK's own serialization would
-refuse some values, and remove nulls from others.
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. ``json_value`` converts values from
+tools, as in the converter, so that a replayed event gives the same stream. ADK's own serialization would refuse some
+values, and remove nulls from others.
 """
 
 from base64 import b64encode
@@ -28,14 +28,14 @@ _DIGITS: Final = 4
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a recording file, its header. ``chat``: the id that the client gave to the chat. The
-    header does not name the user."""
+    """Return the header, the first line of a recording file. ``chat``: the client's id of the chat. No line names the
+    user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a turn. The times in later lines of the turn are counted from the time of this line."""
+    """Return the first line of a turn, from which the times in its later lines are counted."""
     turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 
@@ -46,8 +46,7 @@ def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: fl
 
 
 def end_line(outcome: str, at: float | None) -> bytes:
-    """Return the last line of a turn. ``outcome``: how the response ended (``finish``, ``error``, ``timeout`` or
-    ``abort``)."""
+    """Return the last line of a turn. ``outcome``: ``finish``, ``error``, ``timeout`` or ``abort``."""
     return _line({"end": outcome, **_time(at)})
 
 
@@ -62,7 +61,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 def event_json(event: Event) -> dict[str, Any]:
     """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
 
-    Long texts and files are copied without encoding and parsing, because a user's message may have many megabytes.
+    Long texts and files are copied without encoding, because a user's message may have many megabytes.
     """
     written = _object(event)
     nested = carried_event(event)
@@ -72,7 +71,7 @@ def event_json(event: Event) -> dict[str, Any]:
 
 
 def model_json(model: BaseModel) -> dict[str, Any]:
-    """Return a pydantic model of ADK as plain JSON, in the form of ``event_json``."""
+    """Return a pydantic model of ADK as plain JSON, like ``event_json``."""
     return _object(model)
 
 
@@ -102,8 +101,7 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return three values for each field of the model: its name, its JSON key, and True if the field accepts any value.
-    Nulls inside the value of such a field are kept."""
+    """Return the name and the JSON key of each field, and True if it accepts any value, so that its nulls are kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

@@ -1,6 +1,6 @@
 """Removes secrets from requests, events and chunks before they are written to a recording.
 
-The rules for events, chunks and requests are equal, so that a replay of the recorded events gives the recorded chunks:
+The rules are equal for all three, so that a replay of the recorded events gives the recorded chunks:
 
 - ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL, without its query, are
   kept. A credential that the user sent is removed completely.
@@ -12,8 +12,7 @@ The rules for events, chunks and requests are equal, so that a replay of the rec
 Four kinds of values are not searched: texts of users, texts of models, streamed arguments, and attached files. The
 app's own redaction (``Redact``) must remove secrets from them.
 
-The work of a search is limited, because a search blocks the event loop. Values beyond the limit are replaced with
-``TOO_LARGE``.
+The work of a search is limited, because it blocks the event loop. ``TOO_LARGE`` replaces values beyond the limit.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,8 +27,10 @@ from stream_protocol.wire import DELTA_KEYS, check_callable, is_nested_message
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
-"""The app's own redaction function. It takes the kind of a value and its JSON, and returns the JSON to write. ``None``
-means that nothing is written. The function may change the given JSON."""
+"""The app's own redaction function: takes the kind of a value and its JSON, and returns the JSON to write.
+
+``None`` means that nothing is written. The function may change the given JSON.
+"""
 
 
 def check_redact(redact: object) -> None:
@@ -38,14 +39,14 @@ def check_redact(redact: object) -> None:
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of state keys that are not recorded: ADK's temporary keys, and this library's keys."""
+"""Prefixes of ADK's temporary state keys and of this library's state keys, which are not recorded."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's metadata and state.
 
-    The search for secrets in a value, such as the arguments or the result of a call, has a limit. Chunks are searched
-    with an equal limit. So a value that is too large is replaced both in the event and in its chunks.
+    The search of each value has a limit, which is the same for events and chunks. So a value that is too large is
+    replaced in both.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
@@ -78,15 +79,13 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets. ``redact_event`` removes the same secrets from the event from which the chunk was
-    made."""
+    """Return a chunk without secrets, as ``redact_event`` removes them from the chunk's event."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
 def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a model request without secrets. The rules for ``contents`` are those for the content of an
-    event."""
+    """Return the JSON of a model request without secrets. ``contents`` are treated like the content of an event."""
     contents = [redact_event({"content": content}).get("content") for content in prompt["contents"]]
     return _object(Search().clean_object(prompt, {"contents": lambda _: contents}))
 
@@ -94,17 +93,14 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The work of the search is limited, and earlier requests already have the earlier messages. So the newest message is
-    searched first.
+    The newest message is searched first, because the search is limited, and earlier requests have the other messages.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
 
 def _newest_messages(messages: Any) -> Any:
-    """Return the messages without secrets.
-
-    If the messages are too large for one search for secrets, the oldest messages are left out in whole or in part.
-    """
+    """Return the messages without secrets. Messages too large for one search lose the oldest messages, in whole or in
+    part."""
     search = Search()
     if not isinstance(messages, list):
         return search.clean(messages)
@@ -122,8 +118,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return ``cleaned``, which is always an object: the search for secrets replaces only nested objects with the text
-    ``TOO_LARGE``."""
+    """Return ``cleaned``, which is always an object, because the search replaces only nested objects."""
     assert isinstance(cleaned, dict)
     return cleaned
 
@@ -140,16 +135,15 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's metadata without this library's data. Only the id and the context of a steering message (sent
-    while the agent worked) are kept."""
+    """Return an event's metadata without this library's data, except the id and the context of a steering message."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """Return the metadata of an event without secrets and without this library's data. If the metadata contain events
-    of an agent inside a tool call, their secrets are also removed."""
+    """Return the metadata of an event without secrets and without this library's data. Nested events also lose their
+    secrets."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -172,8 +166,8 @@ def _redact_nested(event: Any) -> Any:
 
 
 def _redact_output(output: Any, call_id: Any) -> Any:
-    """Return the output of a tool call without secrets. If the output is the message of an agent inside the call, the
-    parts of the message are searched like chunks."""
+    """Return the output of a tool call without secrets. The message of an agent inside the call is searched like
+    chunks."""
     if not is_nested_message(output, call_id):
         return _clean_with_own_limit(output)
     search = Search()
@@ -188,8 +182,7 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return the functions that remove secrets from the values of a chunk or a message part: key of the value ->
-    function.
+    """Return the functions that remove secrets from a chunk or a message part: key of a value -> function.
 
     ``kept``: the key of a text that is not searched.
     """

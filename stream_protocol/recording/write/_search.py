@@ -24,12 +24,10 @@ TOO_LARGE: Final = "[too large to be searched for secrets]"
 """Placeholder for a value that is too large to be searched."""
 
 MAX_WORK: Final = 700_000
-"""The maximum estimated work of one search, in units of 0.1 µs. This work is enough for a value with 15,000 members, or
-with 300 KB of prose."""
+"""The maximum estimated work of one search, in units of 0.1 µs: enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
-"""The maximum number of nesting levels, including levels in texts that are JSON. Deeper values are replaced with
-``TOO_LARGE``. Python's stack would allow about 250 levels."""
+"""The maximum number of nesting levels, including levels in JSON texts. Python's stack would allow about 250."""
 
 MEMBER_WORK: Final = 25
 """The work for each member of a list or an object, in the unit of ``MAX_WORK``."""
@@ -45,8 +43,7 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept. A key is kept if ADK needs it to read the scheme, or if a browser gets
-it."""
+"""The keys of an auth scheme that are kept, because ADK needs them to read the scheme, or a browser gets them."""
 
 _SIGN_IN: Final = "authuri"
 """The key of the sign-in URL in a credential."""
@@ -56,11 +53,11 @@ _NO_SEPARATORS: Final = dict.fromkeys(b"_-")
 
 _NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "id", "k", "n"})
 _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
-"""Keys that may hold the value in an object with a name and its value, such as ``{"name": "Cookie", "value": …}``."""
+"""Keys that may hold the value in an object such as ``{"name": "Cookie", "value": …}``."""
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
 _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
-"""The Base64 forms of the beginnings of JSON texts: of ``{"``, of ``{`` with a line end, of ``[{``, and of ``["``."""
+"""The Base64 forms of ``{"``, of ``{`` with a line end, of ``[{``, and of ``["``."""
 
 _MAX_INDENT: Final = 100
 """The maximum number of characters of white space before a JSON text."""
@@ -71,8 +68,7 @@ _SCHEMA_KEYS: Final = frozenset(
         *("maximum", "writeOnly", "readOnly", "deprecated", "items", "$ref"),
     }
 )
-"""Keys of JSON schemas. An object with only these keys is not a secret. For example, it may be the schema of a password
-field."""
+"""Keys of JSON schemas. An object with only these keys, such as the schema of a password field, is not a secret."""
 
 
 _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
@@ -87,11 +83,11 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 class Search:
     """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
 
-    The work for each value is estimated first. If the estimate exceeds the remaining work, a placeholder replaces the
-    value, and the search continues with the next value. Files in Base64 are not searched.
+    The work for each value is estimated first. A placeholder replaces a value for which too little work is left. Files
+    in Base64 are not searched.
 
-    ``typed``: True if fields must keep their types, as in an ADK event. In this case, the placeholder of a list is an
-    empty list, and the placeholder of an object is an empty object.
+    ``typed``: True if fields must keep their types, as in an ADK event. The placeholder of a list or an object is then
+    empty.
     """
 
     def __init__(self, *, typed: bool = False) -> None:
@@ -102,13 +98,12 @@ class Search:
         """Name -> the name without separators, and its meaning (secret or not)."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that removes secrets from an object. ``cleaners``: key -> the function that removes secrets
-        from the value of this key."""
+        """Return a function that removes secrets from an object. ``cleaners``: key -> function for the value of this
+        key."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
-        """Return a function that removes secrets from a list. ``clean``: the function that removes secrets from each
-        item."""
+        """Return a function that removes secrets from a list. ``clean``: the function for each item."""
 
         def clean_list(value: Any) -> Any:
             if not isinstance(value, list) or not self._enter(value):
@@ -130,8 +125,7 @@ class Search:
         return value
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``cleaners``: key -> the function that removes secrets from the
-        value of this key."""
+        """Return a copy of an object without secrets. ``cleaners``: see ``object_with``."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -156,11 +150,7 @@ class Search:
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Begin to search a list or an object: subtract its cost from the remaining work, and go one nesting level
-        down.
-
-        Returns False if a limit is reached.
-        """
+        """Count a list or an object, and go one nesting level down. Return False if a limit is reached."""
         work = MEMBER_WORK * (1 + len(members))
         if work > self._left or self._levels >= MAX_LEVELS:
             return False
@@ -178,10 +168,7 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and the meaning of the name, such as ``SECRET``.
-
-        When the search has reached its limit of work, a new name counts as secret.
-        """
+        """Return a name without separators, and its meaning. Above the limit of work, a new name counts as secret."""
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -199,8 +186,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning, such as ``SECRET``, of the name inside an object such as ``{"name": "Cookie", "value":
-        …}``. Without a name, return ``PLAIN``."""
+        """Return the meaning of the name inside an object such as ``{"name": "Cookie", "value": …}``; ``PLAIN`` if
+        there is none."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -208,8 +195,7 @@ class Search:
         )
 
     def _clean_list(self, items: list[Any]) -> Any:
-        """Return a copy of a list without secrets. The item after a secret command-line option such as ``--password``
-        is removed."""
+        """Return a copy of a list without secrets, and without the item after an option such as ``--password``."""
         if not self._enter(items):
             return self._omitted(items)
         cleaned = [self._clean_pair(item) if _is_pair(item) else self.clean(item) for item in items]
@@ -220,8 +206,8 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Return a list of HTTP headers without secrets. In the list, names and values alternate, as in Node's
-        ``rawHeaders``, or each item is a header line."""
+        """Return a list of HTTP headers without secrets. Names and values alternate (Node's ``rawHeaders``), or items
+        are lines."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -236,7 +222,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of the value's name, such as ``SECRET``."""
+        """Return the value without secrets. ``name_meaning``: the meaning of the value's name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
@@ -279,10 +265,9 @@ class Search:
         return without_secrets(text) if is_affordable else TOO_LARGE
 
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Return an auth config with only two values: its scheme, and the part of the credential that may be sent to a
-        browser.
+        """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
 
-        ``credentialKey`` gets a placeholder value, because ADK would compute a value for a missing ``credentialKey``.
+        ``credentialKey`` gets a placeholder value, because ADK would compute a missing value.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -300,8 +285,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme's content without secrets. Keys in the content, such as names of flows and
-        scopes, do not count as names of secrets."""
+        """Return a copy of an auth scheme without secrets. Keys in it, such as names of flows, are not names of
+        secrets."""
         match value:
             case str():
                 return self._searched(value)
@@ -337,11 +322,7 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential in a part of an event or message. The part must be the user's answer to a
-    credential request.
-
-    Return ``None`` for any other part.
-    """
+    """Return the key of the credential in the user's answer to a credential request; ``None`` for any other part."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
@@ -375,6 +356,5 @@ def _parsed(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _plain_name(key: str) -> str:
-    """Return a name without separators, in lower case. For example, ``access_token`` and ``accessToken`` become
-    ``accesstoken``."""
+    """Return a name without separators, in lower case: ``accesstoken`` for ``access_token`` and ``accessToken``."""
     return key.translate(_NO_SEPARATORS).lower()

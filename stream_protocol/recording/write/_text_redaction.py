@@ -1,4 +1,4 @@
-"""``redact_texts``: redaction of names and other known texts.
+"""Redaction of names and other known texts.
 
 A known text is found in all spellings: upper and lower case, composed and decomposed letters, different white space,
 URL escapes and JSON escapes.
@@ -19,12 +19,12 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""Pattern for the backslashes of a JSON escape. Their number is limited, because the search of a long row of
-backslashes would take quadratic time."""
+"""Pattern for a limited number of backslashes of a JSON escape. Without the limit, the search would take quadratic
+time."""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
-"""Pattern that prevents a match before a combining mark. A letter with a mark is a different letter."""
+"""Pattern that prevents a match before a combining mark, which makes a different letter."""
 
 _FREE: Final = frozenset(
     {
@@ -33,10 +33,10 @@ _FREE: Final = frozenset(
         *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
     }
 )
-"""Keys whose value is a free object. The keys of a free object are chosen by the app, or are ids or file names."""
+"""Keys whose value is a free object, with keys that the app chooses, ids, or file names."""
 
 _PROTOCOL_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
-"""Keys of values that are fixed words of the protocol and must not be changed."""
+"""Keys of values that are fixed words of the protocol."""
 
 _REQUEST_KEYS: Final = frozenset({"id", "messages", "trigger", "messageId"})
 """The keys of a request's body that do not belong to the app."""
@@ -49,8 +49,8 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 def redact_texts(*texts: str) -> Redact:
     """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
-    Every occurrence of the texts is replaced, in values and in keys, even inside a word. All spellings are found: upper
-    and lower case, composed and decomposed letters, any white space. Files and signatures are not changed.
+    Every occurrence is replaced, in values and in keys, even inside a word. All spellings are found: upper and lower
+    case, composed and decomposed letters, any white space. Files and signatures are not changed.
 
     Partial events are not recorded, because a name may be split across two of them. So a replay shows each text in one
     piece. Text that was only streamed, such as the partial text of a stopped run, is missing.
@@ -96,8 +96,8 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """Yield the items of a list after redaction. If a text to redact is split across consecutive parts, the first
-        of these parts gets the placeholder."""
+        """Yield the items of a list after redaction. For a text across consecutive parts, the first part gets the
+        placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -138,14 +138,13 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the type of a message part with a text, and True if the text is a thought; ``None`` for any other item."""
+    """Return the type of a message part with a text, and True for a thought; ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key. If the key is already in ``taken``, add a number to it. ``numbers``: key -> the last number that
-    was added to this key."""
+    """Return the key, with a number if it is in ``taken``. ``numbers``: key -> the last number that was added to it."""
     free = key
     while free in taken:
         numbers[key] += 1

@@ -1,11 +1,10 @@
 """Writes a turn to the recording file of its chat. Only one turn at a time writes to a file.
 
-Each line is written with one ``write`` call of the operating system. If the process is killed, the file has complete
-lines and at most one incomplete line, which the next turn removes. A power failure can lose the last lines, because
-``fsync`` is not called.
+Each line is written with one ``write`` call of the operating system. A killed process leaves at most one incomplete
+line, which the next turn removes. A power failure can lose the last lines, because ``fsync`` is not called.
 
-If writing or the app's redaction fails, the failure is logged once, and the file is not written any more. A recording
-with a gap would be misleading. The run itself continues.
+If writing or the app's redaction fails, the failure is logged once, and the file is not written any more, because a
+recording with a gap would be misleading. The run itself continues.
 """
 
 from __future__ import annotations
@@ -41,15 +40,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The maximum number of files of one chat. There are several files if several processes write the chat at the same
-time."""
+"""The maximum number of files of one chat. Each process that writes the chat at the same time has its own file."""
 
 _BLOCK: Final = 2**16
 
 
 class TurnWriter:
-    """Writes one turn to a recording file. The methods never raise an exception. After a failure in one method, all
-    methods do nothing."""
+    """Writes one turn to a recording file. The methods never raise. After a failure, all methods do nothing."""
 
     def __init__(
         self,
@@ -67,7 +64,7 @@ class TurnWriter:
         self._options = options
         self._redact = redact
         self._failed_files = failed_files
-        """Files that are not written any more, because writing has failed. All turns of a recorder share this set."""
+        """Files that are not written any more after a failure, shared by all turns of a recorder."""
         self._file: ChatFile | None = None
         """The open file; ``None`` before ``begin`` and after ``end``."""
         self._begun_at = 0.0
@@ -78,7 +75,7 @@ class TurnWriter:
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:
-        """Open the recording file, and write the first line of the turn."""
+        """Open the file, and write the first line of the turn."""
         if self._path in self._failed_files:
             return
         with self.stop_on_failure():
@@ -88,21 +85,20 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Write an ADK event to the recording file, with its present values."""
+        """Write an ADK event with its present values."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
 
     def written(self, sse: Iterable[bytes]) -> None:
-        """Write to the recording file the chunks that were sent to the client. ``sse``: the chunks as SSE events."""
+        """Write the chunks that were sent to the client. ``sse``: the chunks as SSE events."""
         if self._file is not None:
             with self.stop_on_failure():
                 for item in sse:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Write to the recording file how the response ended, and close the file. ``outcome``: the ending; ``None`` to
-        write no ending."""
+        """Write how the response ended, unless ``outcome`` is ``None``, and close the file."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -112,8 +108,7 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Context manager that logs an exception and does not raise it. The exception ends the recording, but not the
-        run."""
+        """Context manager that logs an exception and does not raise it, so that only the recording ends."""
         try:
             yield
         except Exception:
@@ -141,25 +136,23 @@ class ChatFileError(OSError):
 
 
 class ChatFile:
-    """A recording file that is open for writing. This process holds a lock on the file until ``close`` is called."""
+    """A recording file that is open for writing, and locked for this process until ``close``."""
 
     def __init__(self, stream: FileIO) -> None:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line to the recording file. Raises ``OSError`` if writing fails. After a failure, the file may have a
-        part of the line."""
+        """Write a line. Raises ``OSError`` if writing fails. The file may then have a part of the line."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
     def close(self) -> None:
-        """Close the recording file, and release the lock on it."""
+        """Close and unlock the file."""
         self._stream.close()
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Open the recording file at ``path``, to append a turn. If the file is locked, open a file with a similar name in
-    the same folder.
+    """Open the recording file at ``path`` to append a turn, or a file with a similar name if it is locked.
 
     Writes ``header`` to a new file. Removes an incomplete last line. Raises ``OSError`` if the file cannot be opened.
     """
