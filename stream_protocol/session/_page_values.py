@@ -155,7 +155,7 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that the client can read, as plain JSON. Some stores keep any object."""
+        """Return the values of ``state`` that the client can read, as plain JSON. Some stores keep any object."""
         return {key: json_value(state[key], lossy=True) for key in sorted(self.keys) if state.get(key) is not None}
 
 

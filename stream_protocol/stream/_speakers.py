@@ -116,7 +116,7 @@ class UnconfirmedStream:
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature of the newest part, if this part is a text or a thought."""
+        """Set the thought signature of the newest text or thought."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 

@@ -57,11 +57,10 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the ``on_finish`` hook, and logs its error. After ``timeout`` seconds, cancels the hook and logs a timeout.
+    """Calls the ``on_finish`` hook. Logs its errors. Cancels the hook after ``timeout`` seconds.
 
-    ``sent``: the SSE events of the response. ``stored``: the events of the session. ``before``: returns the chat's
-    messages without the response. ``continues``: True if the response continued the last of these messages. ``ending``:
-    the ``outcome`` of the ``Run``.
+    ``before``: a function that returns the chat's messages without the response. ``continues``: True if the response
+    continued the last message. ``ending``: the ``outcome`` of the ``Run``.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
