@@ -12,8 +12,8 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored for it. Without a response (see ``follow``),
-    the client was shown nothing."""
+    """Compares the response of a run with the events that ADK has stored. Without a response (see ``follow``), the
+    client was shown nothing."""
 
     def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
@@ -137,9 +137,8 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this streamed part, because no stored event contains the part.
-
-    Returns False for tools of the provider and their results, because some models refuse a call without its result.
+    """Return True if the model must read this streamed part, because no stored event contains the part. Returns False
+    for calls and results of the provider's tools, because some models refuse a call without its result.
     """
     return not part.is_of_provider and part.kind not in stream.repeated
 

@@ -248,8 +248,7 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with more tools in ``hidden_tools``: the tools that start a task-mode agent, and for which
-    ``nested_agents`` is ``"flat"``.
+    """Return the options with more ``hidden_tools``: those of ``tools`` for which ``nested_agents`` is ``"flat"``.
 
     ``tools``: the tools that start task-mode agents. A function is called only for tools that are ``"flat"``. Raises
     ``StreamProtocolError`` for invalid options.

@@ -47,23 +47,24 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """Consecutive texts, consecutive thoughts, a file, or a piece of code."""
+    """Consecutive texts, consecutive thoughts, a file, or a call or result of the provider's tools, such as code."""
 
     kind: PartKind | None = None
-    """The kind of the texts; ``None`` for a file or code."""
+    """The kind of the texts; ``None`` for any other part."""
     pieces: list[str] = field(default_factory=list)
     signature: bytes | None = None
     whole: File | ProviderPart | None = None
 
     @property
     def is_of_provider(self) -> bool:
-        """True if the part is code or another tool that the model's provider runs, or its result."""
+        """True for code or another tool that the model's provider runs, and for the result."""
         return isinstance(self.whole, ProviderPart)
 
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts, except tool calls, that an author streamed between two of its complete events."""
+    """The parts that an author streamed between two of its complete events. Of tool calls, only those of the provider
+    are stored."""
 
     begin: int = 0
     """The number of complete events before the stream."""
