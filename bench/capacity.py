@@ -261,7 +261,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
     )
     yield (
         chats_at(assumed.redis_clients, one.redis_connections),
-        f"each Redis node reaches its maximum of {assumed.redis_clients:,.0f} connections",
+        f"each node of a Redis cluster reaches its maximum of {assumed.redis_clients:,.0f} connections",
     )
     yield chats_at(10**10 / 8, one.egress), "the workers send 10 Gbit a second to clients"
 

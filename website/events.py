@@ -45,7 +45,7 @@ ROWS: Final = (
     Row(
         "function call",
         "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. A repeated id becomes `<id>.2`, and a "
-        "missing id becomes `call_0`",
+        "missing id becomes `call_0`, `call_1` and so on",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
@@ -87,7 +87,7 @@ ROWS: Final = (
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
         "reason for an approval",
-        "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Clients with an "
+        "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients with an "
         "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
@@ -98,7 +98,8 @@ ROWS: Final = (
     ),
     Row(
         "confirmation requested inside a tool, denied",
-        "`data-adk-denial` (`toolCallId`, `output`), if the tool returns an output after the denial",
+        "`tool-approval-request`, then `tool-output-denied`. If the tool returns an output after the denial, "
+        "`data-adk-denial` (`toolCallId`, `output`) has the output",
         "approval_dynamic_denied",
     ),
     Row(
@@ -113,8 +114,9 @@ ROWS: Final = (
     ),
     Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
-        '`set_model_response`, `exit_loop`, `finish_task`; with `nested_agents="flat"`, also calls to task agents',
-        "no chunk: see [`hidden_tools`](options.md#the-converter)",
+        "call of `set_model_response`, `exit_loop` or `finish_task`",
+        'no chunk: see [`hidden_tools`](options.md#the-converter). With [`nested_agents="flat"`]'
+        "(sub-agents.md#the-option), a call to a task agent also has no chunk",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(

@@ -96,14 +96,12 @@ HEAD: Final = """\
 The Python API has these options, by class and function. Sizes are in bytes, and times in seconds. See also the
 [reference](reference/serving.md), and the options of the [command line](cli.md).
 
-| You configure | Section |
-|---|---|
-| the stream | [the converter](#the-converter) |
-| chats, and single runs | [`ChatService`](#chatservice), [`RunOverrides`](#runoverrides) |
-| routes | [`chat_router`](#chat_router), [`create_app`](#create_app), [`ChatEndpoints`](#chatendpoints) |
-| limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
-| limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
-| several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |
+- **The stream**: [the converter](#the-converter)
+- **Chats and single runs**: [`ChatService`](#chatservice), [`RunOverrides`](#runoverrides)
+- **Routes**: [`chat_router`](#chat_router), [`create_app`](#create_app), [`ChatEndpoints`](#chatendpoints)
+- **Limits of users and files**: [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy)
+- **Limits of responses and connections**: [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits)
+- **Several workers**: [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog)
 """
 
 

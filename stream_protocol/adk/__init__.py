@@ -17,7 +17,7 @@ Where to change what:
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
 - ``_running_calls``: finds the call of a running tool or of an exception, and gives names to tool executions.
-- ``_call_index``: the indexes of calls by id, and of messages by call.
+- ``_call_index``: the indexes of calls by id and by tool. ``CallMessages`` decides which message gets a late result.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
@@ -116,7 +116,6 @@ from stream_protocol.adk._marks import (
     POSTED_WIDGETS,
     STEERING_KEY,
     ApprovalNote,
-    answered_numbers,
     carried_event,
     is_posted_data,
     items_by_id,
@@ -147,6 +146,7 @@ from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,
     UsedCalls,
+    answered_numbers,
     raising_calls,
     running_call,
 )

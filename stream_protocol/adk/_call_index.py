@@ -337,8 +337,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat. Finds the newest message that has a call with the id and the tool of a
-    result."""
+    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
+    message with a call of the result's id and tool."""
 
     __slots__ = ("_by_call",)
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import FunctionResponse
 
-    from stream_protocol.adk._running_calls import RunningCall
-
 T = TypeVar("T")
 
 METADATA_KEY: Final = "adk_ui_stream"
@@ -122,17 +120,6 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
         case {"events": list(events), "omitted": int(omitted)}:
             return NestedEvents(events, omitted)
     return None
-
-
-def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
-    """Return the value to store under ``ANSWERED_KEY`` in an event. ``answered``: the call that each function response
-    answers."""
-    numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
-    return {
-        call_id: found
-        for call_id, found in numbers.items()
-        if any(number not in (None, place) for place, number in enumerate(found))
-    }
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:

@@ -207,7 +207,9 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
             )
         return facts.Call(call.id, call.name or "", call.args or {}, external_kind(event, call), signature)
     if fields["inline_data"] is not None or fields["file_data"] is not None:
-        return _read_file(part, event, signature)
+        file = _read_file(part, event, signature)
+        is_empty = file.content is None and file.reference is None
+        return facts.OtherPart(file.fields, signature) if is_empty else file
     if text is not None:
         return facts.Text("", bool(fields["thought"]), signature)
     provided = _provided(part)

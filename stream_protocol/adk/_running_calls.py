@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from stream_protocol.adk._call_ids import NO_IDS
 from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
+from stream_protocol.adk._marks import items_by_id
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -141,6 +142,17 @@ class RunningCalls:
 
     def _of(self, event: "Event") -> KnownCalls:
         return self._calls[event.invocation_id, event.author, event.branch]
+
+
+def answered_numbers(event: "Event", answered: Iterable[RunningCall | None]) -> dict[str, list[int | None]]:
+    """Return the value to store under ``ANSWERED_KEY`` in an event: call id -> the numbers of the answered calls.
+    ``answered``: the result of ``RunningCalls.take_answered``."""
+    numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
+    return {
+        call_id: found
+        for call_id, found in numbers.items()
+        if any(number not in (None, place) for place, number in enumerate(found))
+    }
 
 
 def _speaker(event: "Event") -> SpeakerKey:

@@ -161,7 +161,7 @@ DURABLE_CHECKS: Final = (
     Check("resume", "durable", "Resume sends the response from its start.", RESUME, ("long",), _resume),
     Check("second reader", "durable", "Two readers of a run get the same parts.", PROMISE, ("long",), _second_reader),
     Check(
-        "nothing to resume",
+        "resume without run",
         "durable",
         "Without a run, resume gets 204.",
         TRANSPORT_204,
@@ -171,6 +171,8 @@ DURABLE_CHECKS: Final = (
     Check("stop", "durable", "A stopped response ends with `abort`.", RESUME, ("long",), _stop),
     Check("stop then resume", "durable", "A stopped run cannot be resumed.", RESUME, ("long",), _stop_then_resume),
     Check("stop then send", "durable", "The chat continues after a stop.", CHAT, ("text", "long"), _stop_then_send),
-    Check("stop nothing", "durable", "Without a run, stop gets no 5xx.", RESUME, ("text",), _stop_nothing),
-    Check("repeated run", "durable", "A repeated POST does not run twice.", PROMISE, ("long",), _repeated_run),
+    Check("stop without run", "durable", "Without a run, stop gets no 5xx.", RESUME, ("text",), _stop_nothing),
+    Check(
+        "repeated POST runs once", "durable", "A repeated POST does not run twice.", PROMISE, ("long",), _repeated_run
+    ),
 )

@@ -62,7 +62,14 @@ async def _reloaded_approval(backend: Backend) -> None:
 
 RELOAD_CHECKS: Final = (
     Check("reload", "durable", "A reloaded page gets the same messages.", PERSISTENCE, ("text",), _reload),
-    Check("stored once", "durable", "A repeated POST stores its message once.", PROMISE, ("text",), _stored_once),
+    Check(
+        "repeated POST stored once",
+        "durable",
+        "A repeated POST stores its message once.",
+        PROMISE,
+        ("text",),
+        _stored_once,
+    ),
     Check(
         "reloaded approval",
         "durable",

@@ -104,6 +104,6 @@ STREAM_CHECKS: Final = (
     Check("not JSON", "stream", "A body that is not JSON gets a 4xx.", HTTP, (), _not_json),
     Check("empty body", "stream", "An empty body gets a 4xx.", HTTP, (), _empty_body),
     Check("wrong types", "stream", "Messages of a wrong type get a 4xx.", HTTP, (), _wrong_types),
-    Check("no messages", "stream", "A request without messages gets an error.", MESSAGES, (), _no_messages),
+    Check("POST without messages", "stream", "A request without messages gets an error.", MESSAGES, (), _no_messages),
     Check("deep nesting", "stream", "JSON with 100,000 levels gets no 5xx.", HTTP, (), _deep_nesting),
 )

@@ -102,6 +102,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _check_url(url: str) -> None:
     try:
+        url.encode()  # the shell may pass bytes that are not UTF-8
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and parts.hostname is not None and parts.port != 0
     except ValueError:
@@ -131,7 +132,7 @@ def _rows(result: Result) -> list[str]:
     """Return the row of a check. Rows below it have the reason, the chunk, and the document with the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
-    rows = [f"  {outcome}{check.name:24}{check.rule}"]
+    rows = [f"  {outcome}{check.name:26}{check.rule}"]
     details = [result.reason] if result.reason else []
     if result.outcome is Outcome.BROKEN:
         details += [f"chunk: {short_json(result.chunk)}"] if result.chunk is not None else []

@@ -13,7 +13,15 @@ from click.shell_completion import CompletionItem
 from stream_protocol._listener import MAX_PORT, AddressError, bind_socket
 from stream_protocol._origins import check_origins
 from stream_protocol.cli._program import refuse
-from stream_protocol.wire import AiSdkOption, AiSdkVersion, StreamProtocolError, check_header_name, client_version
+from stream_protocol.wire import (
+    MAX_SECONDS,
+    AiSdkOption,
+    AiSdkVersion,
+    StreamProtocolError,
+    check_header_name,
+    client_version,
+    shown,
+)
 
 if TYPE_CHECKING:
     AiSdkParam = click.ParamType[AiSdkOption]
@@ -103,6 +111,16 @@ class Origin(TextParam):
         return origin
 
 
+class Host(TextParam):
+    """Parameter type: an address or a host name to listen on."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the host. Raises ``click.BadParameter`` for an empty text."""
+        return str(value) or self.fail("The address must not be empty.", param, ctx)
+
+
 class HeaderName(TextParam):
     """Parameter type: the name of an HTTP header."""
 
@@ -156,11 +174,13 @@ class Seconds(FloatParam):
         """Return the number. Refuses other values, such as NaN."""
         try:
             seconds = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             seconds = math.nan
         if not (seconds > 0 or (seconds == 0 and not self._min_open)):
             least = "a number above 0" if self._min_open else "0 or more"
-            self.fail(f"{value!r} is not a number of seconds: use {least}", param, ctx)
+            self.fail(f"{shown(value)} is not a number of seconds: use {least}", param, ctx)
+        if seconds > MAX_SECONDS:
+            self.fail(f"{shown(value)} is too many seconds: use at most {MAX_SECONDS:,}", param, ctx)
         return seconds
 
 
@@ -170,7 +190,8 @@ class Count(IntParam):
     name = "count"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        return _whole_number(value, 1, sys.maxsize) or self.fail(f"{value!r}: use a whole number from 1", param, ctx)
+        count = _whole_number(value, 1, sys.maxsize)
+        return count or self.fail(f"{shown(value)}: use a whole number from 1", param, ctx)
 
 
 class Port(IntParam):
@@ -181,7 +202,7 @@ class Port(IntParam):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         port = _whole_number(value, 0, MAX_PORT)
         if port is None:
-            self.fail(f"{value!r} is not a port: use a number from 0 to {MAX_PORT}", param, ctx)
+            self.fail(f"{shown(value)} is not a port: use a number from 0 to {MAX_PORT}", param, ctx)
         return port
 
 
@@ -189,9 +210,9 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
     """Return ``value`` as an ``int``; ``None`` if it is not a whole number from ``least`` to ``most``."""
     try:
         number = int(value)
-    except ValueError:
+        return number if number == float(value) and least <= number <= most else None
+    except (ValueError, OverflowError):  # also an infinite number, and a number with thousands of digits
         return None
-    return number if number == float(value) and least <= number <= most else None
 
 
 def require_free_port(host: str, port: int) -> None:
@@ -201,7 +222,7 @@ def require_free_port(host: str, port: int) -> None:
         probe.settimeout(PROBE_SECONDS)
         try:
             is_free = port == 0 or probe.connect_ex((_ANY_ADDRESS.get(host, host), port)) != 0
-        except OSError:  # an unknown host: the server reports it
+        except (OSError, TypeError, ValueError):  # an unknown host, or no host name: the server reports it
             is_free = True
     if is_free:
         return

@@ -17,6 +17,7 @@ from stream_protocol.cli._command_options import (
     AttributeName,
     Count,
     HeaderName,
+    Host,
     Origin,
     Pace,
     Port,
@@ -31,6 +32,9 @@ TABLE: Final = ("tool", "adk-ui-stream", "serve")
 """The path of the table with the options in the file ``SETTINGS``."""
 
 _DECLARED: Final = "option"
+
+_SIMPLE: Final = (str, int, float)
+"""Types of a single value in the file. TOML also has dates and tables."""
 
 
 def _option(
@@ -66,6 +70,7 @@ class ServeOptions:
         common=True,
         section="Address and users",
         beside_replay=True,
+        type=Host(),
         default="127.0.0.1",
         show_default=True,
         metavar="ADDRESS",
@@ -91,7 +96,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; with --user-header or a --host other than 127.0.0.1, all hosts]",
+        "[default: only localhost; all hosts if you set --user-header or another --host than 127.0.0.1]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -211,7 +216,7 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues without a reader.  [default: to its end]",
+        help="Seconds that a run continues while no client reads its response.  [default: to its end]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
@@ -257,7 +262,7 @@ class ServeOptions:
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
     max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum requests per minute of one user, except stops.", **_COUNT
+        default=1200, help="Maximum number of requests of one user in a minute, without requests to stop.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of keys or tables, for deployments that share a store.  "
@@ -328,13 +333,15 @@ def _value(context: click.Context, key: str, option: click.Option, table: Mappin
     given = {}
     if key in table:
         value = table[key]
-        if option.multiple != isinstance(value, list) or option.is_flag != isinstance(value, bool):
+        items = value if isinstance(value, list) else [value]
+        is_kind = option.multiple == isinstance(value, list) and option.is_flag == isinstance(value, bool)
+        if not is_kind or not all(isinstance(item, _SIMPLE) for item in items):
             _refuse(f"{key} must be {_kind(option)}")
         given = {option.name: value}
     try:
         value, _ = option.handle_parse_result(context, given, [])
-    except (click.BadParameter, TypeError) as error:
-        _refuse(f"{key}: {error.message if isinstance(error, click.BadParameter) else error}")
+    except click.BadParameter as error:
+        _refuse(f"{key}: {error.message}")
     return value
 
 

@@ -71,8 +71,8 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains an SSE capture, or JSON chunks
-    (one per line), or ADK events in any form that `replay` reads.
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains one of these: an SSE capture; JSON
+    chunks, one per line; ADK events in any form that `replay` reads.
 
     Or check a running server at URL, the chat endpoint to which `useChat` posts. The command sends about a hundred
     requests, and model calls cost money.

@@ -51,7 +51,7 @@ _EXAMPLES: Final = {
     "--ai-sdk",
     type=AiSdk(),
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full version.  [default: as recorded, or 6]",
+    help="Version of the client's `ai`: 6, 7 or a full version.  [default: the recorded version, else 6]",
 )
 @click.option(
     "--to",

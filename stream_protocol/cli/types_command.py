@@ -35,7 +35,7 @@ _EXAMPLES: Final = {
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Compare FILE with the types, and exit with 1 if it is outdated.",
+    help="Compare FILE with the types, and exit with 1 if FILE is outdated.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types for TARGET (as in `serve`): its tools, data parts and metadata."""

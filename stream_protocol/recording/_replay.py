@@ -18,6 +18,7 @@ from stream_protocol.stream import (
     Ending,
     Settings,
     chunk_conversion,
+    hide_task_agents,
     sse_conversion,
 )
 from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
@@ -216,7 +217,7 @@ def _check_options(delegated: object, options: ConverterOptions) -> None:
 
 def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptions) -> Settings:
     merged: ConverterOptions = {**head.options, **options}
-    return Settings(delegated, **merged)
+    return Settings(**hide_task_agents(delegated, merged))
 
 
 def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T]:

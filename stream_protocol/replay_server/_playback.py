@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion
+from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion, hide_task_agents
 from stream_protocol.wire import RUN_STOPPED_TEXT, SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream, is_sent_again
 
@@ -30,7 +30,7 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
     ``delegated``: the value of ``Recording.delegated``.
     """
     options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
-    settings = Settings(delegated, **options)
+    settings = Settings(**hide_task_agents(delegated, options))
     conversion = chunk_conversion(turn.past, turn.message_id, settings, turn.call_ids)
     now = 0.0
     for index, event in enumerate(turn.events):

@@ -91,7 +91,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     check_path("path", path)
     check_text("session", session, or_none=True)
     path = Path(path)
-    entries = _load_all(path, session) if path.is_dir() else iter([_load(path, session)])
+    entries = _load_all(path, session) if _is_folder(path) else iter([_load(path, session)])
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
@@ -99,6 +99,13 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     if not by_name:
         raise RecordingError("the folder has no recordings")
     return RecordingLibrary(by_name)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # for example, a name that is too long: loading the file gives the reason
+        return False
 
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:

@@ -14,6 +14,7 @@ Where to change what:
 - ``_sync_service``: Flask and Django under WSGI.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._service import ChatService
@@ -109,13 +110,7 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
 
     def __getattr__(name: str) -> Any:
         """Import the run logs that need an extra."""
-        match name:
-            case "PostgresRunLog":
-                from stream_protocol.serving.run_logs.postgres import PostgresRunLog
-
-                return PostgresRunLog
-            case "RedisRunLog":
-                from stream_protocol.serving.run_logs.redis import RedisRunLog
-
-                return RedisRunLog
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        stores = {"PostgresRunLog": "postgres", "RedisRunLog": "redis"}
+        if name not in stores:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.run_logs.{stores[name]}"), name)

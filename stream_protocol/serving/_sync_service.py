@@ -47,13 +47,12 @@ class SyncChatService:
     one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
-    raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
-    time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
-    server detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see
-    ``ChatEndpoints``. Only ``admit`` uses ``allow_origins``.
+    raises, the next request calls it again. A forked process calls ``make`` again, so the server can fork at any time.
+    ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
+    detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see ``ChatEndpoints``.
+    ``admit`` uses this option.
 
-    When the process exits, ``close`` is called. If a signal kills the process, ``close`` is not called, so handle the
-    signal.
+    When the process exits, ``close`` is called. A signal that kills the process skips this call, so handle the signal.
     """
 
     def __init__(
@@ -95,9 +94,9 @@ class SyncChatService:
         """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses the events into
         chunks.
 
-        The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. Closing the
-        iterator counts as a disconnect. Every WSGI server closes the iterator when the client disconnects. For a
-        refused request, the call itself raises ``ChatRequestError``, before the first event is read.
+        The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. If the client
+        disconnects, the WSGI server closes the iterator, which counts as a disconnect. For a refused request, the call
+        itself raises ``ChatRequestError``, before the first event is read.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -190,7 +189,7 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends. Return anyio's portal to the event loop.
+    """Start an event loop in a daemon thread that never ends, and return its portal.
 
     anyio's own ``start_blocking_portal`` waits for its thread at its end, and would wait forever in a forked process.
     """

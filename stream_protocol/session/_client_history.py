@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
-The server does not check the history. This mode is for apps in which a forged history harms only the client itself. The
-model reads the history, but no call in the history is executed. Approvals are refused, because the server has not
-stored the arguments of the approved call.
+The server does not check the history, so a forged history must harm only the client itself. The model reads the
+history, but no call in the history is executed. Approvals are refused, because the server has not stored the arguments
+of the approved call.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ messages.
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """The result of ``restore_client_history``: events of the history, and the plan for the last message."""
+    """The result of ``restore_client_history``: the events of the history, and what to run for the last message."""
 
     events: list[Event]
-    """The events before the last message. They are appended to an empty session."""
+    """The events before the last message, for an empty session."""
     request_plan: NewUserTurn | AnsweredCalls
     """The plan for the last message. ``AnsweredCalls.past`` is empty, because the client has the message."""
 
@@ -49,8 +49,7 @@ def restore_client_history(
 
     The last message is a user message, or an assistant message with outputs of client tools.
 
-    ``agent``: the root agent's name. ``agents``: the names of other agents that may be authors of messages. Raises
-    ``ChatRequestError`` for a refused request.
+    ``agent``: the root agent's name. ``agents``: other possible authors. Raises ``ChatRequestError``.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -85,13 +84,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the ``toolCallId`` of each tool call in these messages. In the events that are made from the messages, the
-    calls have other ids."""
+    """Return the ``toolCallId`` of each tool call in these messages. In the events, the calls have other ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step of the message. Calls that the model's provider executed are left out."""
+    """Return the tool calls in the last step of the message, except calls that the model's provider executed."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

@@ -1,11 +1,7 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
-``plan_user_message`` decides if the agent runs for a message, or if the message only repeats an earlier request.
-``turn_to_rewind`` finds the first stored turn to remove before the message is stored. The model does not read removed
-turns.
-
 For an edit, some UI libraries send a new message after a shorter history. A browser tab that lacks the newest messages
-also sends a shorter history. So the app decides how a shorter history is handled.
+also sends a shorter history. So the app decides how to handle a shorter history.
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ def plan_user_message(
     known_key: str | None,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
-    """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are described in ``plan``.
+    """Return the ``RequestPlan`` for the user message of a request. See ``plan`` for the keyword arguments.
     ``content``: the texts and files of the message, if they are already known."""
     message = request.target
     stored = transcript.find_user_message(message["id"])
@@ -88,8 +84,8 @@ def _plan_run(
 ) -> NewUserTurn:
     """Return the plan for a user message that starts a run.
 
-    ``stored``: the stored turn of this message; ``None`` if the message is not stored. Without a stored turn, the
-    request's ``trigger`` is ignored, because the request may repeat a failed regeneration.
+    ``stored``: the stored turn of this message; ``None`` if the message is not stored. Then the request's ``trigger``
+    is ignored, because the request may repeat a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -120,12 +116,10 @@ def _plan_run(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages to keep when the agent replies to a message again. The user sends a
-    steering message while the agent works.
+    """Return the ids of the steering messages to keep when the agent replies to a message again.
 
     If the newest message is sent again unchanged, the new reply keeps all steering messages that no model call has
     read. If the stored reply is incomplete, the new reply also keeps the steering messages that a model call has read.
-    For an edited message, and for a message that is not the newest, the new reply keeps none.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -138,12 +132,11 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 def turn_to_rewind(
     request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
 ) -> Turn | None:
-    """Return the first stored turn to remove before a new, edited or repeated user message is stored; ``None`` if no
-    turn is removed.
+    """Return the first stored turn to remove before a user message is stored; ``None`` if no turn is removed. All later
+    turns are also removed.
 
-    All later turns are also removed. ``stored``: the stored turn of this message; ``None`` for a new message. Raises
-    ``ChatRequestError`` (409) if an earlier turn shares its invocation with the turn to remove, because a rewind would
-    remove both turns.
+    ``stored``: see ``_plan_run``. Raises ``ChatRequestError`` (409) if an earlier turn shares its invocation with the
+    turn to remove, because a rewind would remove both turns.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -154,8 +147,7 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation. If an earlier turn has such events, a rewind
-    of this turn would also remove the earlier turn."""
+    """Return True if no earlier turn has events of this turn's invocation."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
@@ -163,13 +155,13 @@ def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first stored turn that is missing in the request's history; ``None`` if the history is complete.
 
-    - A turn counts as present if the request has the turn's user message. The agent's reply may be missing after a lost
-      connection.
+    - A turn is present if the request has one of its messages. After a lost connection, the agent's reply may be
+      missing.
     - If the request has no earlier user messages, all stored turns are missing.
-    - If the request has earlier user messages but none of them is stored, the result is ``None``. Such a history does
-      not come from this session.
+    - If none of the request's earlier user messages is stored, the result is ``None``: the history is not from this
+      session.
 
-    Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
+    Raises ``ChatRequestError`` (409) for a message that a rewind has removed.
     """
     if not request.has_history:
         return None
@@ -187,7 +179,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a stored user message, with the user's changes from the request."""
+    """Return the texts and files of a stored user message, with the user's changes."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -195,7 +187,6 @@ def _content_of_stored(
 
 
 def _rejection(approval: StoredCall, turn: Turn) -> CallAnswer:
-    """Return the function response for a tool whose call the user has denied."""
     call = confirmed_call(approval.args)
     event = turn.stored[approval.response_index]
     return CallAnswer(id=call.get("id", ""), name=call.get("name", ""), response={"error": REJECTED}, event=event)
@@ -206,10 +197,10 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the text of ``message``, from the request, differs from the text of the stored message. Some
-    clients edit a message in place, and then request a regeneration.
+    """Return True if the text of the request's ``message`` differs from the stored text. Some clients edit a message in
+    place, and then request a regeneration.
 
-    Files are not compared, because after a reload, a client may have a link or a line of text in place of a file.
+    Files are not compared. After a reload, a client may have a link or a line of text in place of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))
@@ -221,17 +212,16 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Turn]) -> Iterator[TextOrFile]:
-    """Return the texts and files of an edited message. A link to an artifact becomes the file that ADK saved as this
-    artifact."""
+    """Return the texts and files of an edited message. A link to an artifact becomes the saved file."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 
 
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
-    """Return the files that ADK saved as artifacts for any version of a message: artifact path -> file.
+    """Return the files that ADK saved as artifacts for any version of a message: artifact path -> file. A client may
+    still show a file that an edit has removed.
 
-    Earlier versions of the message are included, because a client may still show a file that an edit has removed. The
-    caller must load each file only once. Otherwise a small request with many equal links could load a file many times.
+    The caller must load each file only once, because a small request can have many equal links.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

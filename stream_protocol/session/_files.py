@@ -1,7 +1,6 @@
 """Reads the files attached to a user message, and checks them against the app's limits.
 
-A client sends a file as a data URL. If the app has uploaded the file before, the client may send an HTTP URL. All other
-URL schemes are refused. The server never fetches a URL.
+A client sends a file as a data URL, or as the HTTP URL of an uploaded file. The server never fetches a URL.
 """
 
 from __future__ import annotations
@@ -30,17 +29,14 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
-"""The maximum number of decoded bytes of an attached file.
-
-Gemini and most other providers refuse inline requests above 20 MB.
-"""
+"""The maximum number of decoded bytes of an attached file. Most providers refuse inline requests above 20 MB."""
 
 MAX_LINK_LENGTH: Final = 16 * 1024
 """The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The number of bytes of a data URL that are decoded in one step, a multiple of 4. Between two such steps,
-other threads can run."""
+"""The number of bytes of a data URL that are decoded in one step, a multiple of 4. Other threads can run between two
+steps."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """Pattern for a percent sign that does not begin a valid escape."""
@@ -49,32 +45,30 @@ MAX_MEDIA_TYPE_LENGTH: Final = 255
 """The maximum number of characters of a media type without parameters, according to RFC 6838."""
 
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
-"""Pattern for a media type without parameters, according to RFC 6838. Clients of AI SDK 7 may send ``image`` or
-``image/*`` instead. In this case, the media type of the data URL is used."""
+"""Pattern for a media type without parameters, according to RFC 6838. If the client sends ``image`` or ``image/*``, the
+media type of the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
 """Pattern for the media types that an app can accept, such as ``image/*``."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
-"""Translation table from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""
+"""Translation table from base64url to base64."""
 
 SCHEMES: Final = frozenset({"data", "http", "https"})
-"""The URL schemes of attached files that an app can accept. All other schemes are always refused."""
+"""The URL schemes of attached files that an app can accept."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file that ADK saved as an artifact. The file belongs to an earlier user message. In the stored event, a line of
-    text replaces the file."""
+    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` replaces the file."""
 
     line: str
     artifact: str
-    """The name of the artifact."""
     version: int
-    """The version of the artifact, from 0."""
+    """From 0."""
     media_type: str
     name: str | None
-    """The name of the file that the user attached; ``None`` if unknown."""
+    """The name of the user's file; ``None`` if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,19 +82,16 @@ class FilePlace:
 
 @dataclass(frozen=True, kw_only=True)
 class InlineFile:
-    """A file whose bytes are in the user's message."""
-
     media_type: str
     data: bytes
     name: str | None
     origin: SavedFile | FilePlace | None = field(default=None, compare=False, repr=False)
-    """The place from which the bytes can be read again; ``None`` if there is none."""
+    """The place from which the bytes can be read again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedFile:
-    """A file to which the user's message links. The model's provider fetches such a file. The server never fetches the
-    file."""
+    """A link in the user's message. The model's provider fetches the file, never the server."""
 
     media_type: str
     url: str
@@ -108,7 +99,6 @@ class LinkedFile:
 
 
 TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
-"""A text or a file in a user's message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +117,7 @@ class FilePolicy:
     media_types: tuple[str, ...] = ("*/*",)
     """Accepted media types, such as ``image/*``. The server does not verify the type that the client states."""
     max_bytes: int = MAX_FILE_BYTES
-    """Size limit of a file in a message, in decoded bytes. At most 20 MiB."""
+    """Size limit of a file in a message, in decoded bytes. You cannot set more than 20 MiB."""
     artifact_links: bool = True
     """Send artifacts as links. If False, send their bytes.
 
@@ -149,8 +139,8 @@ class FilePolicy:
         check_text("artifact_base", self.artifact_base, or_none=True)
 
     def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
-        """Check the files of a message. Raises ``ChatRequestError`` for a refused file: 413 for its size, 415 for its
-        media type, 422 for its URL scheme."""
+        """Raises ``ChatRequestError`` for a refused file: 413 for its size, 415 for its media type, 422 for its URL
+        scheme."""
         for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
@@ -214,9 +204,8 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes in little time and memory. The escapes are first converted to quoted-printable, because
-    Python's decoder for this encoding is written in C. The standard function ``unquote_to_bytes`` would need a gigabyte
-    for 30 MiB of escapes."""
+    """Decode percent escapes in little time and memory. The escapes are decoded as quoted-printable, because Python's
+    decoder for this encoding is written in C. ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

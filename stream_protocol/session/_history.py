@@ -1,10 +1,10 @@
 """Converts the stored responses of a session or a recording to UI messages.
 
-Each response passes through the converter and the reducer of the AI SDK's client, so the messages equal those of a live
-client. Later events change earlier parts:
+Each response passes through the converter and the AI SDK's reducer, so the messages equal those of a live client. Later
+events change earlier parts:
 
 - The user's answer to an approval request is added to the part of the call.
-- A result that comes in a later turn is added to the message with the call.
+- A result in a later turn is added to the message with the call.
 - A call that cannot be answered any more gets an error.
 """
 
@@ -30,7 +30,7 @@ from stream_protocol.adk import (
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import Transcript, is_repeated_fragment, user_decisions
-from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion
+from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion, hide_task_agents
 from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
-"""States in which a tool call does not ask the user anything."""
+"""States in which a tool call asks the user nothing."""
 
 _FILE_PLACE: Final = "adk-ui-stream-file:"
 """The prefix of placeholder URLs for files. No real URL begins with it."""
@@ -81,11 +81,11 @@ def transcript_to_messages(
     encoded: bool = True,
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the data URL of a
-    file as a ``DataUrl`` object, for ``history_json``."""
+    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep a file's data URL
+    as a ``DataUrl``."""
     options.pop("on_error", None)  # the text of an `error` chunk is not in the message
-    task_agents = find_task_agents(transcript.stored)
-    settings = HistorySettings(task_agents, encoded=encoded, **options)
+    options = hide_task_agents(find_task_agents(transcript.stored), options)
+    settings = HistorySettings(encoded=encoded, **options)
     page = PageMessages()
     shown = [turn for turn in transcript.turns if turn.events]
     for turn in shown:
@@ -97,21 +97,19 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the messages that the user sent while the agent worked, and that the run did not read because its worker
-    died."""
+    """Return the user's steering messages that the run did not read because its worker died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Converter settings for histories. Chunks get placeholder URLs in place of the agent's files. When a message is
-    complete, ``fill`` replaces the placeholders.
+    """Converter settings for histories. Chunks get placeholder URLs in place of the agent's files, until ``fill``
+    replaces the placeholders. So each file is encoded only once.
 
-    With placeholders, each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``:
-    True if the final URL of a file is a text, False if it is a ``DataUrl``.
+    ``encoded``: True if the final URL of a file is a text, False if it is a ``DataUrl``.
     """
 
-    def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
-        super().__init__(task_agents, **options)
+    def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(**options)
         if (transform := self.options["transform"]) is not None:
             self.options["transform"] = partial(self._transformed, transform)
         self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
@@ -125,13 +123,13 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents that run inside tool calls. Files of these agents get real URLs, because ``fill``
-        does not change the outputs of calls."""
-        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+        """The settings for agents inside tool calls. Their files get real URLs, because ``fill`` does not change the
+        outputs of calls."""
+        return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook
-        keeps the URL, the returned chunk has the placeholder URL again."""
+        keeps the real URL, the result has the placeholder again."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -147,7 +145,6 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholder URLs in an assistant message with the files' real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -157,29 +154,28 @@ class HistorySettings(Settings):
 class PageMessages:
     """Builds the messages of a chat. Begin each turn, then add its responses in order.
 
-    Keeps all complete (not partial) events, because a later event may have the result of a call in any earlier message.
+    Keeps all complete events, because a later event may have the result of a call in any earlier message.
     """
 
     def __init__(self) -> None:
         self._turns: list[_PageTurn] = []
         self._new: list[EventFacts] = []
-        """The events of the newest turn. They may contain results of calls in earlier messages."""
         self._calls = CallMessages[_PageTurn]()
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """Begin a turn. ``message_id``: the id of the turn's assistant message. ``call_ids``: the client ids of tool
-        calls in earlier turns."""
+        """``message_id``: the id of the turn's assistant message. ``call_ids``: the client ids of earlier tool
+        calls."""
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
-        """Convert the events of a response to chunks, and add the response to the current turn. ``ends``: True if the
-        response has ended."""
+        """Convert the events of a response, and add the response to the current turn. ``ends``: True if the response
+        has ended."""
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Add a response to the current turn. ``events``: the user's events that started the run, and then the events
-        of the run. ``chunks``: the chunks of the response."""
+        """Add a response to the current turn. ``events``: the user's events that started the run, and the events of the
+        run."""
         newest, response = self._turns[-1], [read(event) for event in events]
         newest.add_response(response, chunks)
         self._new += response
@@ -187,20 +183,18 @@ class PageMessages:
             self._calls.add(facts, newest)
 
     def messages(self) -> list[UIMessage]:
-        """Return all messages of the chat."""
         self._add_late_results()
         for superseded in self._turns[:-1]:
             superseded.close_open_calls()
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
-        """Return the messages of the newest turn: the user's message if it has one, and the assistant's message."""
+        """Return the messages of the newest turn."""
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add the newest turn's late results to earlier messages: results of tool calls that these messages contain.
-
-        A live client does not get late results, because it refuses outputs for calls of earlier messages.
+        """Add the newest turn's results of earlier calls to the messages with these calls. A live client does not get
+        late results, because it refuses outputs for calls of earlier messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[Result]] = {}
@@ -213,21 +207,18 @@ class PageMessages:
 
 
 class _PageTurn:
-    """Builds the messages of one turn: the user message and the assistant message."""
-
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
         self._settings = settings
         self._ids_before = call_ids
         self._events: list[Event] = []
-        """The events of the turn. Partial events that a complete event repeats are left out."""
+        """The events of the turn, without partial events that a complete event repeats."""
         self._late_events: list[Event] = []
-        """Events of later turns that have results of this turn's calls."""
+        """Events of later turns with results of this turn's calls."""
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        """Return the chunks that these events add to the assistant message. ``ends``: True if the response has
-        ended."""
+        """Return the chunks that these events add to the message. ``ends``: True if the response has ended."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
@@ -238,22 +229,19 @@ class _PageTurn:
         return conversion.take()
 
     def add_response(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
-        """Add the chunks of a response to the assistant message of the turn."""
         self._fold(response, chunks)
         self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
 
     def add_late_results(self, late: Event) -> None:
-        """Add tool results to the turn's assistant message. The results come from an event of a later turn."""
+        """Add the tool results of a later turn's event to the assistant message."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([read(late)], chunks)
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Give each unanswered tool call an error, because the user has sent a newer message.
-
-        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have this
-        entry.
+        """Give each unanswered tool call an error, because the user has sent a newer message. The entry ``unanswered``
+        distinguishes these calls from failed calls.
         """
         if self._message is None:
             return
@@ -271,9 +259,8 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message and the assistant's message of the turn. A message that does not exist is left out.
-
-        An assistant message without parts is left out, because the AI SDK's ``validateUIMessages`` refuses it.
+        """Yield the user's message and the assistant's message, if they exist. An assistant message without parts is
+        left out, because the AI SDK's ``validateUIMessages`` refuses it.
         """
         events, settings = self._events, self._settings
         if events and is_user_message(events[0]):
@@ -287,10 +274,10 @@ class _PageTurn:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """Return the assistant message that the client has after a response with these chunks. ``message``: the message
-    that the response continues.
+    """Return the assistant message that the client has after these chunks. ``message``: the message that the response
+    continues.
 
-    An empty last step is left out. The client stores an empty last step only after a later change of the message.
+    An empty last step is left out, because the client stores it only after a later change of the message.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])
@@ -306,9 +293,8 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Remove the key ``approval`` from tool calls that ended before the user approved or denied them.
-
-    A live client keeps such a key, but the AI SDK's ``validateUIMessages`` refuses it.
+    """Remove the key ``approval`` from tool calls that ended before the user approved or denied them. The AI SDK's
+    ``validateUIMessages`` refuses such a key.
     """
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
@@ -317,9 +303,8 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
-    """Copy the user's approvals and denials to the calls in the message.
-
-    Changes the message in place, and returns it. A live client made this change when it sent the user's answers.
+    """Copy the user's approvals and denials to the calls in ``message``. Changes and returns ``message``. A live client
+    made this change when the client sent the answers.
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for approval_id, approved, reason in user_decisions(response):

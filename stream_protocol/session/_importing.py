@@ -1,15 +1,14 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK silently drops or rewrites events that break its rules. So the events that this module creates follow these rules:
+ADK silently drops or rewrites events that break these rules:
 
-- A call and its response are separate events with the same call id. The call comes first.
+- A call comes before its response, in a separate event with the same call id.
 - The author is an agent of the agent tree.
 - Each content has a role.
 - Timestamps increase.
 - Call ids begin with ``adk-``. ADK removes these ids from requests to Gemini.
 
-An imported history never makes ADK run a call. The events have no actions and no long-running ids. Calls without a
-result and calls of ADK's control tools are left out.
+An imported history never makes ADK run a call: calls without a result and calls of ADK's control tools are left out.
 """
 
 import re
@@ -47,12 +46,10 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The maximum number of characters of a message id that is used as an invocation id. The columns of ADK's database hold
-256 characters."""
+"""The maximum number of characters of a message id that becomes an invocation id. ADK's database holds 256."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
-"""Pattern for call ids that all model providers accept. OpenAI limits the length, and Anthropic limits the
-characters."""
+"""Pattern for call ids that all model providers accept."""
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 """Pattern for function names that Gemini accepts."""
@@ -61,7 +58,7 @@ RESERVED: Final = "adk_"
 """The prefix of names of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's response text for a call that waits for approval. In an imported history, the model reads the same text."""
+"""ADK's response text for a call that waits for approval."""
 
 
 def messages_to_events(
@@ -97,8 +94,7 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """Converts UI messages to events. Collects these events, and the parts of the model response that is not complete
-    yet."""
+    """Converts UI messages to events."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -107,7 +103,6 @@ class _HistoryBuilder:
         self._start = start
         self._invocations: set[str] = set()
         self._begun = 0
-        """The number of invocations that have begun."""
         self._invocation = ""
         self._call_ids: set[str] = set()
         self._numbers = count(1)
@@ -117,8 +112,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation of the imported history. ``name``: its id. If ``name`` is empty, too long or already
-        used, the id is ``imported.<n>``. ``only_first``: True to do nothing if an invocation has begun before."""
+        """Begin a new invocation of the imported history. ``name``: the invocation's id, unless the name is empty, too
+        long or already used. ``only_first``: True to do nothing if an invocation has begun before."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -149,8 +144,7 @@ class _HistoryBuilder:
         )
 
     def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
-        """Add an assistant message. Each step of the message becomes a model response and the results of its tool
-        calls."""
+        """Add an assistant message. Each step becomes a model response and the results of its tool calls."""
         denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
@@ -176,8 +170,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file that the agent has sent. If the file follows a tool result, the file becomes a part of this
-        result. A file that ``read_file`` refuses is left out."""
+        """Add a file of the agent. A file after a tool result becomes a part of this result. A file that ``read_file``
+        refuses is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -186,7 +180,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Add a message that the user sent while the agent worked. An invalid message is left out."""
+        """Add a message that the user sent while the agent worked, if it is valid."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]
@@ -240,14 +234,13 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Return True if the part is a tool call whose input is complete. Unfinished calls have no input in AI SDK 6, and
+    """Return True if the part is a tool call with complete input. Unfinished calls have no input in AI SDK 6, and
     partial input in AI SDK 7."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
 def _steering_message(part: UIPart) -> UIMessage | None:
-    """Return the user's message in a ``steering-message`` or ``data-adk-steering`` part; ``None`` for any
-    other part."""
+    """Return the user's message in a steering part; ``None`` for any other part."""
     fields: Any = part
     match fields.get("data") if part["type"] == "data-adk-steering" else fields:
         case {"id": str(message_id), "parts": list(parts)} if part["type"] in ("steering-message", "data-adk-steering"):
@@ -257,10 +250,7 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Return the outputs of tools that ran although the user denied their calls: call id -> output.
-
-    The outputs come from ``data-adk-denial`` parts.
-    """
+    """Return the outputs of tools that ran although the user denied their calls: call id -> output."""
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
         denial["toolCallId"]: denial.get("output")
@@ -288,14 +278,13 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:
-    """Return a value as an object, because ADK stores the arguments and the response of a call as objects. A value that
-    is not an object becomes ``{key: value}``."""
+    """Return an object, because ADK stores arguments and responses as objects. Another value gets the key ``key``."""
     return value if isinstance(value, dict) else {key: value}
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return two ADK parts: code that the model's provider has executed, and the result of the code. Return an empty
-    list if one of them is missing."""
+    """Return ADK's parts for code that the model's provider has executed, and for its result. Return an empty list if
+    one of them is missing."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -316,8 +305,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return Gemini's thought signature from ``provider``, the metadata that the AI SDK's Google providers add to a
-    part."""
+    """Return Gemini's thought signature from the metadata of a part."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

@@ -1,7 +1,7 @@
 """Creates events to append after a run, so that the history and the next prompt match what the client has shown.
 
-ADK stores only complete events, and no event for a failure or a stop. So the session can lack streamed text, the end of
-a run, and responses to calls.
+ADK stores only complete events, and no event for a failure or a stop. So streamed text, the end of a run, and responses
+to calls can be missing.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -36,9 +36,9 @@ from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""The ``error_code`` of events that are appended after an error. After a timeout, only the last appended event has this
-code. All other events after a timeout, and all events after an abort, have ADK's code ``ABORTED``. ``ABORTED`` closes
-pending calls."""
+"""The ``error_code`` of events that are appended after an error. Events after an abort have ADK's code ``ABORTED``,
+which closes pending calls. After a timeout, the last event has ``RUN_FAILED``, and the other events have ``ABORTED``.
+"""
 
 
 def completing_events(
@@ -46,8 +46,8 @@ def completing_events(
 ) -> list[Event]:
     """Return the events that complete a session after its newest run. The caller must append them in order.
 
-    ``outcome``: how the run ended. ``transcript``: the complete session. ``events_before_run``: the number of events
-    stored before the run. ``agent``: the root agent's name. ``now``: seconds since 1970.
+    ``transcript``: the complete session. ``events_before_run``: the number of events stored before the run. ``agent``:
+    the root agent's name. ``now``: seconds since 1970.
     """
     turn, of_run = transcript.current, transcript.stored[events_before_run:]
     if not of_run or turn is None:
@@ -70,11 +70,11 @@ def completing_events(
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return error responses for calls whose tools raised an exception. ADK stores no responses for such calls.
+    """Return error responses for calls whose tools raised an exception, because ADK stores no responses for such calls.
+    The caller must append the events after the run.
 
-    The caller must append the events after the run. Calls that already have a response, for example from a callback,
-    are left out. ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the
-    returned events have an error code.
+    ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the returned events
+    have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -104,8 +104,7 @@ def _closing_events(
     """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
     the end of the run.
 
-    ``streamed``: events with text that the run streamed. ``hidden``: stored events that the client was not shown.
-    ``failed``: the client ids of calls whose tools raised an exception.
+    ``streamed``: events with text that the run streamed. ``hidden`` and ``failed``: see ``_missing_responses``.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -124,10 +123,9 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield events with error responses, for calls whose stored function responses the client was not shown in time.
-
-    Only the client gets the error responses. The model reads the stored responses. So the history shows the same error
-    as the live response.
+    """Yield events with error responses, for calls whose stored responses the client was not shown in time. Only the
+    client gets these events, so that the history shows the same error as the live response. The model reads the stored
+    responses.
     """
     hidden_ids = {event.id for event in hidden}
     shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
@@ -136,11 +134,10 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return a copy of the event ``late`` with an error in place of each function response. The errors have the form
-    that ADK uses for a stopped run.
+    """Return a copy of the event ``late`` with ADK's error for a stopped run in place of each function response. The
+    event ``late`` came after the end of the live response.
 
-    The event ``late`` came after the end of the live response. If agents ran inside the calls, the copy keeps the
-    stored events of these agents.
+    If agents ran inside the calls, the copy keeps the stored events of these agents.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -158,12 +155,11 @@ def stopped_responses(late: Event) -> Event:
 
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:
-    """Return True if the run's last event already reports how the run ended. ``outcome``: how the run ended."""
+    """Return True if the run's last event already reports how the run ended."""
     return is_aborted(last) if outcome == "abort" else is_failure(last)
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:
-    """Return an event without content that reports the end of the run. ``code``: the error code of the event."""
     author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
     return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 
@@ -171,12 +167,12 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield events with error responses for the turn's unanswered tool calls.
+    """Yield events with error responses for the turn's unanswered tool calls. The responses to several calls of one
+    event are also in one event.
 
-    If one event contains several calls, their responses are also in one event. ``closes_pending``: True to include
-    calls that wait for an answer. ``hidden``: ids of stored events that the client was not shown. A call of a client
-    tool counts as unanswered if only hidden events answer it. ``failed``: the client ids of calls whose tools raised an
-    exception.
+    ``closes_pending``: True to include calls that wait for an answer. ``hidden``: ids of stored events that the client
+    was not shown. Hidden events do not answer a call of a client tool. ``failed``: the client ids of calls whose tools
+    raised an exception.
     """
     unanswered = (
         call
@@ -194,11 +190,11 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Yield copies of the function responses that ADK hides from the model. The model reads the copies.
+    """Yield copies, for the model, of function responses that ADK hides from the model.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
-    approval request, ADK hides the whole event from the model. The client is not shown the copies, because the client
-    already has the responses.
+    approval request, ADK hides the whole event. The client already has the responses, so the copies are hidden from the
+    client.
     """
     unread = (
         call
@@ -216,7 +212,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to the given calls. The same event must contain all of these calls."""
+    """Return one event with responses to these calls, which must come from one event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -20,6 +20,7 @@ from stream_protocol.wire import (
     check_mapping,
     check_texts,
     has_forbidden_key,
+    json_value,
     to_well_formed,
 )
 
@@ -48,14 +49,13 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that do not belong to one chat. They belong to the app, the user, a run or ADK."""
+"""Prefixes of state keys that do not belong to one chat."""
 
 
 class DeclaredType:
     """A type that the app declares for a value from the client: any type that pydantic supports, or a JSON schema.
 
-    ``name``: the name of the option with the type, for error messages. Raises ``StreamProtocolError`` if ``declared``
-    is anything else.
+    ``name``: the name of the option, for error messages. Raises ``StreamProtocolError`` for an invalid ``declared``.
     """
 
     def __init__(self, name: str, declared: Any) -> None:
@@ -76,8 +76,7 @@ class DeclaredType:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Validate a value from the client, and return the value as plain JSON. ``name``: the name of the value, for
-        error messages.
+        """Return a valid value from the client as plain JSON. ``name``: for error messages.
 
         Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
         """
@@ -90,7 +89,9 @@ class DeclaredType:
             validated = self._adapter.validate_json(encoded)
         except ValidationError as error:
             raise _misfit(name, error.errors(include_url=False)[0]["loc"]) from error
-        return self._adapter.dump_python(validated, mode="json", by_alias=True)
+        checked = self._adapter.dump_python(validated, mode="json", by_alias=True)
+        _encoded(name, checked)  # a type may convert a text to a number that JSON does not have, such as "nan"
+        return checked
 
     def _checked_by_schema(self, name: str, value: Any) -> Any:
         try:
@@ -106,16 +107,16 @@ class PageContext:
     """The type of ``context`` in a request. The context can have the user's current view, selected rows, language or
     time zone.
 
-    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Only the model calls for this
-    request get the context. Raises ``StreamProtocolError`` if ``declared`` is anything else.
+    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Raises ``StreamProtocolError`` if
+    ``declared`` is anything else. Only the model calls for this request get the context.
     """
 
     def __init__(self, declared: Any) -> None:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Validate the context of a request, and return it as JSON. Raises ``ChatRequestError``: 413 if it is too
-        large, 422 if it does not match the type."""
+        """Return a valid context as JSON. Raises ``ChatRequestError``: 413 for a context that is too large, 422 for a
+        wrong type."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
@@ -131,7 +132,7 @@ class SharedState:
         check_texts("read", read, expected="a list of state keys")
         check_mapping("write", write or {})
         self.types: Final = {key: DeclaredType(f"write[{key!r}]", declared) for key, declared in (write or {}).items()}
-        """Writable key -> type of its values."""
+        """Writable key -> type."""
         self.keys: Final = frozenset(read).union(self.types)
         """The keys that the client can read."""
         for key in self.keys:
@@ -139,8 +140,8 @@ class SharedState:
                 raise argument_error("shared_state", "keys of the chat's own state", key)
 
     def check(self, changes: Any) -> dict[str, Any]:
-        """Validate the state changes of a request, and return them as JSON. Raises ``ChatRequestError``: 413 for
-        changes that are too large, 422 for other invalid changes."""
+        """Return valid state changes as JSON. Raises ``ChatRequestError``: 413 for changes that are too large, 422 for
+        other invalid changes."""
         if not isinstance(changes, dict):
             raise ChatRequestError("The state must be an object.", status=422)
         for key in changes:
@@ -154,16 +155,16 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of ``state`` that the client can read."""
-        return {key: state[key] for key in sorted(self.keys) if state.get(key) is not None}
+        """Return the values of ``state`` that the client can read, as plain JSON. Some stores keep any object."""
+        return {key: json_value(state[key], lossy=True) for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this model request, and in all later model requests of the run.
+    """Replace the client's context in this model request, and in all later model requests of the run. The run config
+    stores the context, because all agents of the run share it.
 
     ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context comes directly before the
-    user's message, which is the last content that equals the invocation's user message. Without such a content, the
-    context comes first. The run config, which all agents of the run share, stores the context.
+    user's message. If no content equals the user's message, the context comes first.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:
@@ -179,14 +180,13 @@ def replace_context(invocation: InvocationContext, request: LlmRequest, context:
 
 
 def context_content(context: Any) -> types.Content:
-    """Return the content that passes the context to a model."""
     text = PREAMBLE + json.dumps(context, ensure_ascii=False)
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
 def _encoded(name: str, value: Any) -> bytes:
-    """Return a value as JSON. Raises ``ChatRequestError`` (422) if a store, a model or a client could not accept the
-    value."""
+    """Return a value as JSON. Raises ``ChatRequestError`` (422) for a value that a store, a model or a client may
+    refuse."""
     if _is_too_deep(value):
         raise ChatRequestError(f"{name} is nested too deeply.", status=422)
     try:

@@ -1,13 +1,14 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
-Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
-user message may contain the user's answers to calls. Such an answer is used only if it does not make a tool run. If the
-newest message is an assistant message, the request answers calls of this message. In this case, an answer is used only
-if its call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs
-from the client's message.
+Only the client's newest message decides what runs. A user message starts a new turn. The preceding assistant message
+may contain answers to calls. Such an answer is used only if it does not make a tool run.
 
-A repeated request is not an error, because the client may have lost the response. The response to a repeated request
-consists of the stored events that followed the first request.
+If the newest message is an assistant message, the request answers calls of this message. An answer is used only if its
+call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs from
+the client's message.
+
+A repeated request is not an error, because the client may have lost the response. The response consists of the stored
+events that followed the first request.
 """
 
 from __future__ import annotations
@@ -51,18 +52,16 @@ def plan(
     """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
     ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    By default, ADK resumes the agent that made the call. ``truncated_history``: how to handle a request with fewer
-    messages than the stored chat.
+    By default, both agents are the same.
 
-    ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
-    stored request is a retry. If no run was active, a request that equals a stored request is a retry only if two
-    conditions are true:
+    ``chat_was_busy``: True if a run of the chat was active when the request came. Then a request that equals a stored
+    request is a retry. Otherwise, such a request is a retry only if two conditions are true:
 
-    1. The client marks the user message as new. Without this mark, the client may want a new reply.
+    1. The client marks the user message as new.
     2. The stored response is complete, or more messages follow it.
 
-    ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a user
-    message that is not stored, if an earlier call of ``plan`` has returned the content.
+    ``known_key``: the request's idempotency key, if known. ``texts_and_files``: the content of a new user message, if
+    known from an earlier call of ``plan``.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """

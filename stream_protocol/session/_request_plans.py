@@ -1,5 +1,4 @@
-"""The possible plans for a request: run the agent for a user message or for answers to calls, or run nothing. Plans
-also have the user's decisions about tool calls, such as approvals, for the audit trail."""
+"""The possible plans for a request, and the user's decisions about tool calls for the audit trail."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
 
 MAX_ATTEMPTED: Final = 20
-"""The maximum number of decisions that are listed for a refused request. A request can contain 100,000 answers."""
+"""The maximum number of listed decisions of a refused request, which can contain 100,000 answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +30,7 @@ class Decision:
 
     kind: DecisionKind
     call_id: str | None = None
-    """The ``toolCallId``. For an unknown call, this is the id that the client sent, or ``None``."""
+    """The ``toolCallId``. For an unknown call, the id that the client sent, or ``None``."""
     tool: str | None = None
     """The tool's name; ``None`` for an unknown call."""
     arguments: dict[str, Any] | None = field(default=None, repr=False)
@@ -40,17 +39,16 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The decisions about tool calls that the user made in a refused request."""
+    """The user's decisions about tool calls in a refused request."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
     omitted: int = 0
-    """The number of decisions that are not listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """The answer to a stored tool call, as the function response that ADK gets."""
+    """The answer to a stored tool call, as ADK's function response."""
 
     id: str
     name: str
@@ -58,13 +56,12 @@ class CallAnswer:
     event: Event | None = field(default=None, compare=False, repr=False)
     """The stored event with the call; ``None`` if the client sent the history."""
     resumes: str | None = field(default=None, compare=False)
-    """The name of the agent that ADK resumes with the response; ``None`` if the client sent the history."""
+    """The name of the agent that ADK resumes; ``None`` if the client sent the history."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
-    """The user's decision; ``None`` if the response does not come from the user."""
+    """``None`` if the response does not come from the user."""
 
     @property
     def is_denial(self) -> bool:
-        """True if the user has denied the call."""
         return self.decision is not None and self.decision.kind == "deny"
 
 
@@ -75,18 +72,15 @@ class NewUserTurn:
     texts_and_files: tuple[TextOrFile, ...]
     """The texts and files of the message in order; never empty."""
     client_message_id: str
-    """The id of the user message in the client."""
     rewind_before: str | None = None
-    """The first invocation to remove before the run. Set for an edited or regenerated message, and for a truncated
-    history."""
+    """The first invocation to remove before the run, after an edit, a regeneration or a truncated history."""
     kept_steering: tuple[str, ...] = ()
-    """The ids of steering messages that the rewind does not remove. The run reads these messages."""
+    """The ids of steering messages that the rewind keeps. The run reads these messages."""
     answers: tuple[CallAnswer, ...] = ()
-    """The user's denials and outputs in the preceding assistant message. They do not start a run."""
+    """The user's denials and outputs in the preceding assistant message."""
     rejections: tuple[CallAnswer, ...] = ()
     """Function responses for the tools whose calls the user has denied."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Approval id -> the user's reason for the denial."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The client ids of calls in earlier messages."""
 
@@ -102,7 +96,6 @@ class AnsweredCalls:
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> the user's reason for the decision. ADK's own response has no field for a reason."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,26 +106,22 @@ class NothingToRun:
     past: tuple[Event, ...]
     """The message's earlier events, which the client has received."""
     events: tuple[Event, ...] = ()
-    """The stored events that followed the repeated message or answers. Empty if answers to other calls are missing."""
+    """The stored events that followed the repeated message or answers; empty if answers to other calls are missing."""
     is_interrupted: bool = False
-    """True if no response is stored. The run may have failed, or a worker that has lost its connection may still
-    execute the run."""
+    """True if no response is stored. The run may have failed, or a worker without a connection may still execute the
+    run."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that the client has sent before. Because of this part, no run starts. The value is
-    ``None`` if no run starts because answers to other calls are missing. ``steering``: a run has read the steering
-    message."""
+    """The part of the request that the client has sent before; ``None`` if answers to other calls are missing.
+    ``steering``: a run has read the steering message."""
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client ids of calls in earlier messages."""
 
 
 RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
-"""The decision about a request: what to run, or the reason why no run starts."""
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
-    """Return the answer to a stored call. ``response``: the function response for ADK."""
     return CallAnswer(
         id=call.reply_id,
         name=call.name,
@@ -144,7 +133,7 @@ def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | No
 
 
 def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
-    """Return the user's decision about ``call``. ``response``: the function response for ADK with the user's answer."""
+    """Return the user's decision about ``call``. ``response``: ADK's function response with the user's answer."""
     match call.kind:
         case CallKind.APPROVAL:
             confirmed = confirmed_call(call.args)
@@ -160,10 +149,8 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions about tool calls in a refused request. An answer that equals the stored answer to its call
-    is left out.
-
-    If no answer matches a call, the result is a single decision of kind ``answer`` without a call.
+    """Return the decisions about tool calls in a refused request, without answers that are already stored. If no answer
+    matches a call, the result is one decision of kind ``answer`` without a call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

@@ -23,19 +23,19 @@ from stream_protocol.session.transcript import (
 )
 
 UNANSWERED: Final = "The user went on without an answer."
-"""Error text for a call that the user left unanswered. The model reads this text, and the history shows it."""
+"""Error text for a call that the user left unanswered, for the model and the history."""
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
-"""The ``RunMark`` for callers without a run of their own. It stores nothing on an event."""
+"""The ``RunMark`` for callers without a run of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
     """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
-    shows the content of the events in ``before``.
+    shows their content.
 
     ``answers``: the user's answers in ``content`` and in ``before``.
     """
@@ -46,11 +46,8 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return the inputs for ADK's runs that carry out a plan. An input has the user's texts and files, or the user's
-    answers to calls.
-
-    Answers may need several runs in sequence, because ADK resumes one agent per run. ``mark``: the identity of the run,
-    which is stored with the user's answers.
+    """Return the inputs for ADK's runs that carry out a plan. Answers may need several runs in sequence, because ADK
+    resumes one agent per run. ``mark``: the run's identity, which is stored with the answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -63,10 +60,10 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return one event for each of the user's answers that denies a call. The caller must append the events.
+    """Return one event for each denial in the user's answers. The caller must append the events if a run was stopped
+    before the run read the answers.
 
-    Use this function if a run was stopped before it read the user's answers. ``reasons``: approval id -> the user's
-    reason for the denial. ``mark``: the identity of the run, which is stored with the denials.
+    ``reasons``: approval id -> the user's reason for the denial. ``mark``: see ``run_inputs``.
     """
     events = []
     for answer in answers:
@@ -78,12 +75,11 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. Some answers are not in the run's content, but in events that are
-    appended before the run:
+    """Return the input for a run with these answers. Some answers become events before the run:
 
-    - Answers to calls of other branches become events, because ADK adds the content of a run to one branch only.
-    - ADK hides a content with an approval or a credential from the model. In this case, answers that the model must
-      read become events.
+    - Answers to calls of other branches, because ADK adds the content of a run to one branch only.
+    - Answers that the model must read, if the content has an approval or a credential. ADK hides such a content from
+      the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -110,12 +106,11 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
 
 def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     """Return events to append before a new user message, so that each call has a result. Models refuse calls without a
-    result.
+    result. The events are hidden from the client, because the history itself shows an error for unanswered calls.
 
-    Unanswered calls get an error. An answer that was stored during the task of a task-mode agent is repeated: the agent
-    that made the call does not read the events of the task. The client is not shown the returned events, because the
-    history itself shows an error for unanswered calls. Calls of an agent behind A2A get no result, because such an
-    agent refuses a function response beside a user message.
+    Unanswered calls get an error. Answers from the task of a task-mode agent are repeated, because the calling agent
+    does not read the task's events. Calls of an agent behind A2A get no result, because such an agent refuses a
+    function response beside a user message.
     """
     turn = transcript.current
     if turn is None:
@@ -138,10 +133,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
     """Return events to append before the user's message: the user's answers in the same request, and the responses to
-    denied calls.
-
-    The returned events belong to the previous assistant message. The response to the user's message does not show these
-    events.
+    denied calls. The response does not show these events, because they belong to the previous assistant message.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):
@@ -160,8 +152,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the user's answer to a call. The event has the invocation, branch and scope of the call, so
-    that the agent that made the call reads the answer."""
+    """Return an event with the user's answer to a call. The event has the call's invocation, branch and scope, so that
+    the calling agent reads the answer."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -181,7 +173,7 @@ def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
     """Return a copy of the run config ``base`` with metadata from the client's request. ADK stores the metadata and
-    ``mark`` (the identity of the run) with the user's event."""
+    ``mark`` with the user's event."""
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

@@ -1,5 +1,4 @@
-"""Compares the response of an ended run with the stored session. Finds content that the client was shown but ADK has
-not stored, and stored events that the client was not shown."""
+"""Finds content that a client was shown but ADK has not stored, and stored events that the client was not shown."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -13,14 +12,13 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored for it."""
+    """Compares the response of a run with the events that ADK has stored for it. Without a response (see ``follow``),
+    the client was shown nothing."""
 
-    def __init__(self, response: Conversion[Any] | None = None) -> None:
+    def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
         self._shown_earlier: dict[str, Event] = {}
-        """Event id -> event, for events that earlier executions of the run have stored."""
-        if response is not None:
-            self.follow(response)
+        """Event id -> event, for events of earlier executions of the run."""
 
     def follow(self, response: Conversion[Any]) -> None:
         """Set the response to compare with the session. Call this method before the response has sent a chunk."""
@@ -29,12 +27,11 @@ class RunOutput:
 
     @property
     def failed_calls(self) -> Collection[str]:
-        """The client ids of calls that ended without a result because their tools raised an exception."""
         return () if self._response is None else self._response.failed_calls
 
     @property
     def _shown(self) -> list[str]:
-        """The ids of complete (not partial) events that the client was shown, in order."""
+        """The ids of complete events that the client was shown, in order."""
         return [] if self._response is None else self._response.complete_ids
 
     @property
@@ -42,26 +39,22 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored. Clients have already received the content of these
-        events."""
+        """Add events that earlier executions of the run have stored, and whose content clients have received."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return stored events of the run's earlier executions. Events that this execution's response has shown, and
-        events of the user, are left out."""
+        """Return the agent's events of earlier executions that this execution's response has not shown."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
     @property
     def shown_ids(self) -> frozenset[str]:
-        """The ids of complete (not partial) events that this or an earlier execution of the run has shown to the
-        client."""
+        """The ids of complete events that an execution of the run has shown to the client."""
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
     def unfinished_text(self) -> str:
-        """The newest streamed text that the client was shown and that no complete event has repeated; empty if there is
-        none."""
+        """The newest streamed text that no complete event has repeated; may be empty."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
@@ -71,16 +64,14 @@ class RunOutput:
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
-        """Return the stored events of the run that the client was not shown.
-
-        ADK yielded such events after the end of the response, or the run was cancelled while ADK stored the events.
+        """Return the stored events of the run that the client was not shown. ADK yielded such an event after the end of
+        the response, or stored it during a cancellation.
         """
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
-        """Return, in order, events with the content that the client was shown but ADK has not stored.
-
-        ``of_run``: the stored events of the run. ``hidden``: stored events that the client was not shown.
+        """Return, in order, events with the content that the client was shown but ADK has not stored. ``of_run``: the
+        stored events of the run. ``hidden``: the events of the run that the client was not shown.
         """
         stored_ids = {event.id for event in of_run}
         hidden_speakers = {facts.speaker for facts in map(read, hidden) if facts.role is not None}
@@ -97,10 +88,8 @@ class RunOutput:
 
 
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
-    """Return the events of a run that the client was not shown. ``shown``: the ids of shown events.
-
-    User events count as shown. When a run is stopped, ADK adds an event that ends the run's unanswered tool calls. This
-    event counts as shown, because the response has already ended these calls for the client.
+    """Return the events of a run that the client was not shown. User events count as shown. ADK's event that ends the
+    unanswered calls of a stopped run also counts as shown, because the response has already ended these calls.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -108,8 +97,8 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event. The client is shown the content of the copy, but the model does not read it. Use the
-    copy if the model already has the content."""
+    """Return a copy of the event for the client only. The model does not read the copy, because the model already has
+    the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -118,10 +107,10 @@ def for_client_only(event: Event) -> Event:
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
-    shown after this content; ``None`` if there is none.
+    shown next.
 
-    ``for_model``: True if the model reads the content. False for content of an agent inside a tool call. Also False if
-    the agent has a stored event that the client was not shown. In this case, the model reads the stored event.
+    ``for_model``: True if the model reads the content. The model does not read content of an agent inside a tool call.
+    If the agent has a stored event that the client was not shown, the model reads this event instead.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -139,8 +128,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a partial event for each text and thought of a stream that no complete event has repeated. The stream comes
-    from an agent inside a tool call."""
+    """Yield a partial event for each text and thought that no complete event has repeated. The stream comes from an
+    agent inside a tool call."""
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
             content = types.Content(role="model", parts=[_part(part)])
@@ -150,9 +139,9 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
     """Return True if the model must read this streamed part, because no stored event contains the part.
 
-    Returns False for code and its results, because some models refuse code without its result.
+    Returns False for tools of the provider and their results, because some models refuse a call without its result.
     """
-    return not part.is_code and part.kind not in stream.repeated
+    return not part.is_of_provider and part.kind not in stream.repeated
 
 
 def _part(streamed: StreamedPart) -> types.Part:
@@ -163,7 +152,6 @@ def _part(streamed: StreamedPart) -> types.Part:
 
 
 def event_like(template: Event, content: types.Content | None) -> Event:
-    """Return an event with the author, branch and invocation of ``template``."""
     return Event(
         author=template.author,
         branch=template.branch,

@@ -1,8 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
-The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-jsonschema-rs has two engines for regular expressions. This module uses only the engine with linear time. A check reads
-nothing from the network or from files.
+jsonschema-rs blocks the event loop during a check, so ``Budget`` limits the size of schemas and answers. For regular
+expressions, jsonschema-rs uses its engine with linear time. A check reads nothing from the network or from files.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
 
-    The path is empty if the answer as a whole does not match, or if the field cannot be found.
+    The path is empty if the field is unknown.
 
-    If the schema is unusable, a warning is logged, and every answer counts as a match. Raises ``TooCostlyError`` for an
-    answer that is too large to check.
+    For an unusable schema, logs a warning and returns ``None``. Raises ``TooCostlyError`` for an answer that is too
+    large to check.
     """
     try:
         budget.take_schema(schema)
@@ -49,7 +48,6 @@ def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
 
 
 def is_usable(schema: Any) -> bool:
-    """Return True if this module can check values against the schema."""
     try:
         Budget().take_schema(schema)
         _validator(schema)
@@ -59,7 +57,7 @@ def is_usable(schema: Any) -> bool:
 
 
 def _validator(schema: Any) -> Draft202012Validator:
-    """Return the validator for a schema. Raises ``ValidationError`` or ``ValueError`` if the schema is invalid."""
+    """Raises ``ValidationError`` or ``ValueError`` if the schema is invalid."""
     return Draft202012Validator(
         schema,
         offline=True,  # otherwise it fetches references over HTTP, and opens them as files
@@ -83,7 +81,7 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the path from the refused value to the field that the validation error names; empty if it names none."""
+    """Return the path from the refused value to the field that the error names; empty if it names none."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]
@@ -95,11 +93,11 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """Return an equivalent schema in which each ``anyOf`` and ``oneOf`` is inside two ``not`` keywords.
+    """Return an equivalent schema in which each ``anyOf`` and ``oneOf`` is inside two ``not`` keywords. For nested
+    alternatives, jsonschema-rs creates an error for each combination, which can take seconds. For ``not``,
+    jsonschema-rs creates only one error.
 
-    For nested alternatives, jsonschema-rs creates an error for each combination, and this can take seconds. For
-    ``not``, jsonschema-rs creates only one error. Keywords about unevaluated values are removed, because they have a
-    different effect inside ``not``.
+    Keywords about unevaluated values are removed, because they have a different effect inside ``not``.
     """
     if isinstance(schema, list):
         return [_without_alternatives(item) for item in schema]

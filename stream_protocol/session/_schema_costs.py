@@ -1,7 +1,7 @@
 """Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-The cost is a number of steps. One step is the comparison of a value with a schema in jsonschema-rs. Keywords that take
-longer count as more steps. All alternatives are counted, even if an earlier alternative matches.
+One step of the cost is the comparison of a value with a schema in jsonschema-rs. Slow keywords count as more steps. All
+alternatives are counted, even if an earlier alternative matches.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ ANSWER_VALUES: Final = 20_000
 """The maximum number of values and keys in the answers of one request."""
 
 SHORT: Final = 100
-"""The maximum number of values in a short answer. If a check of a short answer costs too much, the schema counts as
-unusable."""
+"""The maximum number of values in a short answer. If checking a short answer costs too much, the schema is unusable."""
 
 PATTERN_COST: Final = 6_000
 """The maximum number of steps for compiling the patterns of one request."""
 
 MAX_PATTERN: Final = 500
-"""The maximum number of characters of one pattern. jsonschema-rs needs quadratic time to read a pattern."""
+"""The maximum number of characters of a pattern. jsonschema-rs reads a pattern in quadratic time."""
 
 MAX_DEPTH: Final = 100
 """The maximum number of nesting levels of a schema, of an answer, and of schemas that apply to the same value."""
 
 MAX_INTEGER: Final = 2**64
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Bounds for the absolute value of a float. jsonschema-rs compares floats outside these bounds as long fractions."""
+"""Bounds for the absolute value of a float. jsonschema-rs compares other floats as long fractions."""
 
 MAX_REFERENCE: Final = 1_000
 """The maximum number of characters of a ``$ref``."""
@@ -45,20 +44,19 @@ _LONG_TEXT: Final = 1_000
 """The number of characters of a text that count as one more value."""
 
 _EXACT: Final = 2**53
-"""The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all
+"""The smallest integer that may have the hash of another integer. For such integers, ``uniqueItems`` compares all
 pairs."""
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
-"""The factor for the cost of a schema with an ``unevaluated…`` keyword. Such a keyword causes further checks of the
-same values."""
+"""The factor for the cost of a schema with an ``unevaluated…`` keyword, which checks the same values again."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
-"""Finds repetition counts (``{``) and Unicode classes in a pattern. Compiled, they are far longer than their text."""
+"""Finds repetition counts (``{``) and Unicode classes, which are far longer when compiled."""
 
 _HEAVY_COST: Final = 500
 _PATTERN_STEP: Final = 25
-"""The number of characters that can be searched in one step with a pattern of cost 1."""
+"""The number of characters that one step searches with a pattern of cost 1."""
 
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
@@ -68,20 +66,20 @@ _SCHEMAS: Final = frozenset(
     {*_LISTS, *_SINGLE, *UNEVALUATED, "properties", "patternProperties", "additionalProperties", "propertyNames"}
     | {"dependentSchemas", "items", "prefixItems", "contains", "$defs", "definitions"}
 )
-"""Keywords that contain schemas. The costs of these schemas are added separately."""
+"""Keywords that contain schemas, whose costs are added separately."""
 
 
 class TooCostlyError(Exception):
-    """Raised if checking an answer would take too many steps, or if the answer has too many levels."""
+    """Raised if checking an answer takes too many steps, or if the answer has too many levels."""
 
 
 class UnusableSchemaError(Exception):
-    """Raised if the cost of checks against a schema cannot be counted. The error message has the reason."""
+    """Raised if the cost of checks against a schema cannot be counted."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The limits that remain for the schema checks of a request. All answers in the request share one budget."""
+    """The remaining limits for the schema checks of a request. All answers of the request share one budget."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -89,8 +87,8 @@ class Budget:
     pattern_cost: int = PATTERN_COST
 
     def take_schema(self, schema: Any) -> None:
-        """Subtract the cost of a schema and its patterns from the remaining budget. Raises ``UnusableSchemaError`` if
-        the budget is exhausted, or if a pattern is longer than ``MAX_PATTERN``."""
+        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is exhausted, or
+        if a pattern is too long."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -101,10 +99,8 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Subtract the cost of checking an answer against a schema from the remaining budget.
-
-        Raises ``TooCostlyError`` if the answer is too large, and ``UnusableSchemaError`` if the schema makes the check
-        too costly.
+        """Subtract the cost of checking an answer. Raises ``TooCostlyError`` if the answer is too large, and
+        ``UnusableSchemaError`` if the schema makes the check too costly.
         """
         count = count_values(answer, self.answer_values)
         if count is None:
@@ -122,9 +118,8 @@ class Budget:
 
 
 def count_values(value: Any, most: int) -> int | None:
-    """Return the number of all values and keys inside a JSON value. A long text counts as several values.
-
-    Returns ``None`` for more than ``most`` values, for too many levels, and for very long numbers.
+    """Return the number of all values and keys inside a JSON value; ``None`` for more than ``most``, too many levels,
+    or very long numbers. A long text counts as several values.
     """
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
@@ -155,7 +150,7 @@ def count_values(value: Any, most: int) -> int | None:
 
 
 def _all_values(value: Any) -> Iterator[Any]:
-    """Yield a JSON value and all values inside it. Keys are left out."""
+    """Yield a JSON value and all values inside it, without keys."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -167,7 +162,6 @@ def _all_values(value: Any) -> Iterator[Any]:
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Return all objects in a JSON value, including the value itself."""
     return (item for item in _all_values(value) if isinstance(item, dict))
 
 
@@ -184,13 +178,11 @@ def _pattern_cost(pattern: str) -> int:
 
 
 def _numbers(value: Any) -> int:
-    """Return how many numbers a JSON value contains."""
     return sum(isinstance(item, int | float) and not isinstance(item, bool) for item in _all_values(value))
 
 
 def _number_steps(value: Any) -> int:
-    """Return the number of steps for comparing a value with one number. Large integers and floats are compared as
-    fractions."""
+    """Return the steps for comparing a value with one number. Large integers and floats are compared as fractions."""
     match value:
         case bool() | str() | None:
             return 0
@@ -203,8 +195,7 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """Calculates the maximum cost of checking an answer against a schema. The schema must not change during the
-    calculation."""
+    """The maximum cost of checking an answer against a schema, which must not change meanwhile."""
 
     root: Any
     steps: int
@@ -230,7 +221,7 @@ class _Cost:
             raise TooCostlyError
 
     def add(self, schema: Any, value: Any, times: int = 1, depth: int = 0) -> None:
-        """Add the cost of checking the value against the schema. ``times``: the number of such checks."""
+        """Add the cost of ``times`` checks of the value against the schema."""
         if depth > MAX_DEPTH:
             raise TooCostlyError
         if not isinstance(schema, dict):
@@ -258,15 +249,14 @@ class _Cost:
                 if keyword not in _SCHEMAS:
                     size += count_values(argument, SCHEMA_VALUES) or SCHEMA_VALUES
                 elif keyword in ("properties", "dependentSchemas"):
-                    size += len(argument)
+                    size += len(_dict(argument))
             numbers = sum(_numbers(schema.get(keyword)) for keyword in ("const", "enum", "multipleOf"))
             numbers += sum(isinstance(schema.get(keyword), float) for keyword in _LIMITS)
             known = self._own[id(schema)] = size, numbers
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """Yield the schemas inside ``schema`` that apply to the value itself, and not to the value's items or
-        fields."""
+        """Yield the schemas inside ``schema`` that apply to the value itself, not to its items or fields."""
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:
@@ -314,8 +304,8 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema to which a ``$ref`` points. Return True if there is no such schema: every value matches the
-        schema True."""
+        """Return the schema to which a ``$ref`` points; if there is none, the schema True, which every value
+        matches."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

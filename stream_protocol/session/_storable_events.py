@@ -1,8 +1,7 @@
 """Converts the values in an event to plain JSON before the event is stored.
 
-ADK's stores differ. The memory store keeps any object. The other stores refuse some values, and change others: for
-example, they write the ``repr`` of a value. SQLite cannot read deeply nested values. All stores return plain JSON
-unchanged. So if all values are plain JSON, a reloaded chat equals the live chat.
+ADK's memory store keeps any object. The other stores refuse some values and change others: for example, they write the
+``repr`` of a value. All stores return plain JSON unchanged, so a reloaded chat equals the live chat.
 """
 
 from __future__ import annotations
@@ -17,7 +16,13 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
-from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
+from stream_protocol.wire import (
+    StreamProtocolError,
+    UnrepresentableValueError,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,19 +37,20 @@ _ORJSON_DEPTH: Final = 254
 """The maximum number of nesting levels that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""Pattern for the escape of U+0000 in JSON text. Group 1 has the escaped backslashes before it. PostgreSQL cannot store
-U+0000."""
+"""Pattern for U+0000, which PostgreSQL cannot store, as an escape in JSON text. Group 1 has the escaped backslashes
+before it."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
-    A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
-    If the writer of such a value is unknown, all calls of the event get the error. Other values without a JSON form are
-    left out. ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the
-    call of this response wrote the key.
+    A call gets an error if its result, or a state value that the call has written, has no JSON form. If the writer of a
+    state value is unknown, all calls of the event get the error. Other values without a JSON form are left out.
+    ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
+    this response wrote the key.
     """
     problems: list[str] = []
+    _make_model_content_storable(event)
     responses = event.get_function_responses()
     for response in responses:
         if response.response is not None:
@@ -78,10 +84,28 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     return problems
 
 
-def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked.
+def _make_model_content_storable(event: Event) -> None:
+    """Replace lone surrogates in texts and in arguments of calls. A model's JSON may have them, and most stores refuse
+    them."""
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if part.text is not None and (text := to_well_formed(part.text)) is not part.text:
+            part.text = text
+        call = part.function_call
+        if call is not None and call.args is not None and _has_lone_surrogate(call.args):
+            call.args = storable_json(call.args)
 
-    Raises ``StreamProtocolError`` for a value that has no JSON form.
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        return "surrogates" in str(error)
+    return False
+
+
+def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked. Raises
+    ``StreamProtocolError`` for a value without a JSON form.
     """
     stored = dict(delta)
     for key, refusal in _take_unstorable(stored).items():
@@ -90,8 +114,7 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not
-    possible."""
+    """Return plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not possible."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -102,10 +125,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays; ``None`` for a value that is nested too deeply for a store.
-
-    The extra arrays fill the difference between the limits of ``orjson`` and of the stores. So ``orjson`` refuses all
-    values that are nested too deeply for a store.
+    """Return plain JSON as text; ``None`` for a value that is nested too deeply for a store. Extra arrays around the
+    value lower the limit of ``orjson`` to the limit of the stores.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
@@ -116,16 +137,12 @@ def _encoded(plain: Any) -> bytes | None:
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return True if plain JSON is nested too deeply for some of ADK's stores."""
     return _encoded(plain) is None
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """Return the value as plain JSON. Parts without a JSON form, and values that are nested too deeply, become
-    ``None``.
-
-    If a part or value is lost, a text about the loss is added to ``problems``. ``what``: the name of the value in this
-    text.
+    """Return the value like ``storable_json``. If a part is lost, a text about the loss is added to ``problems``.
+    ``what``: the name of the value in this text.
     """
     try:
         return _stored(value)
@@ -135,9 +152,8 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
 
 
 def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that all stores can keep.
-
-    Parts without a JSON form, and values that are nested too deeply, become ``None``.
+    """Return plain JSON that all stores can keep. Parts without a JSON form, and values that are nested too deeply,
+    become ``None``.
     """
     try:
         return _stored(json_value(value, lossy=True))
@@ -146,11 +162,16 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the state keys whose values cannot be stored. Convert the other values. Return a mapping: removed key ->
-    the error with the reason."""
+    """Remove the state keys whose values cannot be stored, and convert the other values. Return the removed keys with
+    the errors."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
-        if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
+        if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored
+            continue
+        if "\0" in key or to_well_formed(key) != key:
+            refusals[key] = UnrepresentableValueError("The key has a character that stores refuse.")
+            continue
+        if _is_kept_by_adk(value):
             continue
         try:
             delta[key] = _stored(value)
@@ -162,9 +183,10 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. The state then keeps the value unchanged."""
+    """Return True if ADK's stores keep the value without loss. The value then stays unchanged."""
     try:
         _stored(plain := to_jsonable_python(value))
-        return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None
+        # Without `ensure_ascii=False`, lone surrogates would pass, which most stores refuse.
+        return _NUL.search(json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()) is None
     except Exception:  # noqa: BLE001 - serializers of the app may raise anything
         return False

@@ -1,6 +1,7 @@
-"""Finds the stored response for a repeated request. Decides if the client gets this response or the agent runs again.
+"""Finds the stored response for a repeated request, and decides if the client gets this response or the agent runs
+again.
 
-A client repeats a request if the client lost the response. A request and its repetitions have equal idempotency keys.
+A client repeats a request if the client lost the response.
 """
 
 from __future__ import annotations
@@ -34,17 +35,16 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The maximum number of characters that are hashed in one step. Between two such pieces, other threads can run."""
+"""The maximum number of characters that are hashed in one step. Other threads can run between two steps."""
 
 
 def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
-    The key covers the request's ``trigger`` and ``messageId``, and the id and role of its target message. For a user
-    message, the key also covers the parts, and the denials of calls in the same request. A new message with the same
-    text has a different id, so its key differs. For an assistant message, the key also covers the user's answers in
-    tool parts, and the payloads of approvals. Other parts and earlier messages are not covered, because they may differ
-    between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    The key covers ``trigger``, ``messageId``, and the target message's id and role. For a user message, the key also
+    covers the message's parts, and denials in the same request. For an assistant message, the key also covers the
+    answers in tool parts, and the payloads of approvals. Other parts and earlier messages are not covered, because they
+    may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -54,8 +54,7 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Add a JSON value to the hash ``digest``. Different values give different hashes. The order of keys does not
-    matter."""
+    """Add a JSON value to the hash. Different values give different hashes. The order of keys does not matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))
@@ -98,9 +97,8 @@ def _answers(request: ChatRequest) -> list[Any]:
 
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
-    """Return True if a repeated request gets the stored response. Return False if the agent must run again.
-
-    The agent runs again if the stored response is incomplete, or if the client wants a new response.
+    """Return True if a repeated request gets the stored response. Otherwise the agent runs again, because the stored
+    response is incomplete or the client wants a new one.
     """
     if not request.says_new_words:
         return False
@@ -109,8 +107,7 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
-    """Return the stored response of the turn, if a request with this idempotency key started the turn; otherwise
-    ``None``."""
+    """Return the stored response if a request with this idempotency key started the turn; otherwise ``None``."""
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -124,9 +121,7 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """Return the stored assistant message for a repeated steering message (sent while the agent worked). A run of
-    ``turn`` has already read the steering message.
-
+    """Return the stored assistant message for a repeated steering message that a run of ``turn`` has read.
     ``is_superseded``: True if the user has started a newer turn.
     """
     return NothingToRun(
@@ -142,8 +137,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to a repeated request with answers to calls, if the user has sent a newer message in
-    the meantime. Return ``None`` for any other request.
+    """Return the stored response to repeated answers if the user has sent a newer message in the meantime; otherwise
+    ``None``.
 
     For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
     repeats its request.
@@ -164,8 +159,8 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored response to the user's answers in a repeated request. Raises ``ChatRequestError`` (409) if an
-    answer differs from the stored answer to the same call."""
+    """Return the stored response to repeated answers. Raises ``ChatRequestError`` (409) if an answer differs from the
+    stored one."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [

@@ -2,9 +2,6 @@
 
 An answer is an approval, a denial, or the output of a call that the client must answer. All other outputs in the
 message came from the server, and are ignored.
-
-An answer to ``adk_request_input`` is validated against the schema that is stored with the call. An answer to
-``adk_request_credential`` is inserted into the stored auth config.
 """
 
 from __future__ import annotations
@@ -31,20 +28,20 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 REJECTED: Final = "This tool call is rejected."
-"""The text that ADK sends to the model for a denied call."""
+"""ADK's text to the model for a denied call."""
 
 CREDENTIAL_PROVIDED: Final = {"provided": True}
-"""The output of an answered credential request in the client's message. The credential itself is never sent to a
+"""The output of an answered credential request in the client's message. The credential itself never goes to a
 client."""
 
 MAX_NAMED: Final = 200
 """The maximum number of characters of a field's name in an error message. The client may choose any name."""
 
 MAX_CREDENTIAL: Final = 2**16
-"""The maximum number of characters of a text in a credential. It is enough for any token or URL."""
+"""The maximum number of characters of a text in a credential."""
 
 _SIGN_IN_KEYS: Final = ("authResponseUri", "authCode", "accessToken")
-"""Keys that complete a sign-in. The user's answer must have exactly one of them."""
+"""Keys that complete a sign-in. An answer must have exactly one of these keys."""
 
 _OAUTH2_KEYS: Final = frozenset({*_SIGN_IN_KEYS, "state", "redirectUri"})
 _HTTP_KEYS: Final = frozenset({"username", "password", "token"})
@@ -65,23 +62,21 @@ _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """The user's answer to one tool call, read from a part of the client's message."""
+    """The user's answer to one tool call."""
 
     tool_call_id: str
     """The ``StoredCall.tool_call_id`` of the answered call."""
     response: dict[str, Any]
-    """The answer as a function response for ADK."""
     output: Any = None
-    """The ``output`` of the message part, unchanged."""
     is_approval: bool = False
     reason: str | None = None
-    """The user's reason for the approval or denial; ``None`` without a reason."""
+    """The user's reason for the approval or denial."""
     awaits_response: bool
-    """True if the client has not received any part of the agent's response to this answer."""
+    """True if the client has received no part of the response to this answer."""
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """Return the tool calls of a turn that the client can answer or has answered: ``tool_call_id`` -> call."""
+    """Return the turn's calls that the client can answer or has answered: ``tool_call_id`` -> call."""
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
@@ -116,7 +111,7 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """Return the output of a client tool as a function response for ADK. A function response must be an object."""
+    """Return the output of a client tool as a function response, which must be an object."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")
@@ -128,10 +123,8 @@ def _takes_output(call: StoredCall | None) -> bool:
 
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
-    """Return the stored call to which an answer belongs.
-
-    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or can no longer be
-    answered.
+    """Return the stored call of an answer. Raises ``ChatRequestError`` (409) if the call does not exist, needs a
+    different kind of answer, or can no longer be answered.
     """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
@@ -142,9 +135,9 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the usable answers in ``message``, the assistant message before a new user message.
+    """Yield the usable answers in ``message``, the assistant message before a new user message. Denials, outputs of
+    client tools, and answers to ``adk_request_input`` only inform the agent.
 
-    Denials, outputs of client tools, and answers to ``adk_request_input`` are used, because they only inform the agent.
     These answers are left out:
 
     - approvals and credentials, because they would make a tool run;
@@ -174,10 +167,8 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Return the payloads of approvals in a request: approval id -> payload.
-
-    A payload is data that the user sends with an approval. The payloads have their own key in the request's body,
-    because a UI message cannot contain them.
+    """Return the data that the user sends with approvals: approval id -> payload. Payloads have a separate key in the
+    request's body, because a UI message cannot contain them.
     """
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
@@ -188,10 +179,8 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the user's answer as a function response for ADK. ``budget``: the remaining limits for checking all
-    answers of the request.
-
-    Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
+    """Return the user's answer as a function response for ADK. ``budget``: the remaining limits for all answers of the
+    request. Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
     response = _checked_response(answer, call, payloads, budget)
     if is_too_deep(response):
@@ -213,7 +202,6 @@ def _checked_response(
 
 
 def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
-    """Return True if the answer equals the stored answer to this call."""
     stored = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the client cannot send the whole stored payload
         return answer.response["confirmed"] is is_confirmed(stored)
@@ -223,11 +211,8 @@ def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
 
 
 def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any], budget: Budget) -> None:
-    """Validate the user's answer to a call of ``adk_request_input`` with the call's schema and with ADK's parser.
-
-    ``args``: the arguments of the call, which may contain a schema. ``response``: the function response for ADK.
-    ``budget``: see ``adk_response``. Raises ``ChatRequestError`` (422) with the path of the first field that does not
-    match.
+    """Validate an answer to ``adk_request_input`` with the call's schema and with ADK's parser. ``args``: the arguments
+    of the call. Raises ``ChatRequestError`` (422) with the path of the first field that does not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -244,10 +229,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the path of the first field of the answer that ADK's parser refuses; ``None`` if the parser accepts the
-    answer.
-
-    ADK builds a pydantic model from some schemas. Such a model refuses long integers and some field names.
+    """Return the path of the first field that ADK's parser refuses; ``None`` if there is none. ADK builds a pydantic
+    model from some schemas. Such a model refuses long integers and some field names.
     """
     try:
         _read_by_adk(_unwrapped_by_adk(response), schema)
@@ -263,30 +246,39 @@ def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tu
 
 
 def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
-    """Return the auth config from the arguments of a credential request, with the client's credential inserted.
-
-    Raises ``ChatRequestError`` (422) if the output is not a credential of the requested type.
+    """Return the auth config of a credential request, with the client's credential inserted. Raises
+    ``ChatRequestError`` (422) if the output is not a credential of the requested type.
     """
-    config: dict[str, Any] = deepcopy(args.get("authConfig") or {})
-    kind = str((config.get("authScheme") or {}).get("type") or "oauth2")
+    config = deepcopy(_object(args, "authConfig"))
+    scheme = _object(config, "authScheme")
+    kind = str(scheme.get("type") or "oauth2")
     allowed = _CREDENTIAL_KEYS.get(kind, frozenset())
     if not _is_credential(output, allowed):
         named = ", ".join(sorted(allowed)) or "nothing that a page can give"
         raise ChatRequestError(f"The credential must be an object with texts; it takes {named}.", status=422)
-    credential = config.get("exchangedAuthCredential") or deepcopy(config.get("rawAuthCredential")) or {}
+    credential = _object(config, "exchangedAuthCredential") or deepcopy(_object(config, "rawAuthCredential"))
     credential.setdefault("authType", kind)
     match kind:
         case "apiKey":
             credential["apiKey"] = output["apiKey"]
         case "http":
-            http = credential.setdefault("http", {"scheme": (config["authScheme"]).get("scheme", "bearer")})
-            http["credentials"] = {**(http.get("credentials") or {}), **output}
+            http = _object(credential, "http") or {"scheme": scheme.get("scheme", "bearer")}
+            credential["http"] = {**http, "credentials": {**_object(http, "credentials"), **output}}
         case _:
-            stored = credential.get("oauth2") or {}
+            stored = _object(credential, "oauth2")
             _check_sign_in(stored, output)
             own = {key: value for key, value in output.items() if key in _SIGN_IN_KEYS or key not in stored}
             credential["oauth2"] = {**stored, **own}
     return {**config, "exchangedAuthCredential": credential}
+
+
+def _object(owner: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return an object in a credential request; empty if the request lacks the key. An agent may send any request."""
+    value = owner.get(key)
+    if value is not None and not isinstance(value, dict):
+        text = f"The request for a credential cannot be answered: its {key} is not an object. Send a message instead."
+        raise ChatRequestError(text, status=422)
+    return value or {}
 
 
 def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
@@ -301,9 +293,8 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
     """Refuse a sign-in that this credential request has not started, because an attacker could have started it.
 
-    If the credential request has a ``state``, the answer must contain this ``state``: in the query of
-    ``authResponseUri``, or as its own key if the answer has a code or token. If the request has a redirect URI, the
-    answer cannot replace this URI.
+    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or as its own key with a code
+    or token. The answer cannot replace the request's redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

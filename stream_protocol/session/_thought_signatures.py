@@ -1,9 +1,8 @@
 """``repair_thought_signatures``: a callback for agents that adds missing thought signatures to function calls.
 
-Gemini 3 refuses a request if a model response of the current turn has function calls without a thought signature. Only
-the first call of a model response needs a signature. Signatures are missing in imported histories, in histories of
-other models, and in calls that a callback created. Google's documentation defines the placeholder ``SKIP_SIGNATURE``
-for these cases.
+Gemini 3 refuses a model response of the current turn if its first function call has no thought signature. Signatures
+are missing in imported histories, in histories of other models, and in calls of callbacks. Google documents the
+placeholder ``SKIP_SIGNATURE`` for these cases.
 """
 
 from __future__ import annotations
@@ -49,14 +48,13 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
 
 def _is_gemini_3(model: str) -> bool:
-    """Return True for the name of a Gemini 3 model: a plain name, a Vertex resource path or a LiteLLM name."""
+    """Accepts a plain name, a Vertex resource path or a LiteLLM name."""
     return model.rpartition("/")[2].startswith("gemini-3")
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """Yield the contents that the model created after the user's last message.
-
-    A content that has only function responses does not count as a message of the user.
+    """Yield the contents that the model created after the user's last message. Function responses alone are not a
+    message of the user.
     """
     begin = 0
     for index, content in enumerate(contents):
@@ -66,10 +64,8 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 
 
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
-    """Return the newest thought signature that the session has for this call; ``None`` if there is none.
-
-    In model requests, ADK leaves out the call ids that ADK itself has created. For a call without an id, this function
-    compares the name and the arguments.
+    """Return the newest thought signature that the session has for this call. ADK removes its own call ids from model
+    requests, so a call without an id is compared by name and arguments.
     """
     found = None
     for event in events:

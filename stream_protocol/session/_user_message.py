@@ -1,12 +1,9 @@
 """Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the stored
-record of a run.
+record of a run. Another worker can read the message from the record.
 
-The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
-JSON has no bytes of files. For each file, it identifies the artifact or the message part that contains the bytes.
-
-ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
-the event, ADK then replaces each file with a line of text for the model. The event may also contain a reference to the
-artifact. In the chat history, a link to the artifact replaces the line, so that the client shows the file.
+ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
+The event then has a line of text for the model in place of each file, and sometimes a reference to the artifact. The
+history shows a link to the artifact.
 """
 
 from __future__ import annotations
@@ -21,8 +18,8 @@ from google.genai import types
 from stream_protocol.adk import is_user_message
 from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile
-from stream_protocol.stream import UNKNOWN_MEDIA_TYPE, DataUrl
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.stream import DataUrl, file_part
+from stream_protocol.wire import ChatRequestError, to_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,15 +31,15 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The maximum number of texts and files in a user's message. Models accept fewer images in one request."""
+"""The maximum number of texts and files in a user's message."""
 
 
 def texts_and_files(
     message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
+    """Yield the texts and files of a UI message, without empty texts. ``find_saved_file``: takes the URL of a file
+    part, and returns the artifact to which the URL links, or ``None``.
 
-    ``find_saved_file``: takes the URL of a file part, and returns the artifact to which the URL links, or ``None``.
     Raises ``ChatRequestError`` for a refused file, and (413) for more than ``MAX_TEXTS_AND_FILES`` texts and files.
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
@@ -61,14 +58,13 @@ def _sent_file(part: FilePart, index: int) -> TextOrFile:
 
 
 def texts(message: UIMessage) -> list[str]:
-    """Return the texts of a UI message. Empty texts are left out."""
+    """Return the texts of a UI message, without empty texts."""
     found = [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"]
     return [text for text in found if text]
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the part that ADK stores and sends to the model. For a file that ADK saved as an artifact, the part is the
-    line of text about the file."""
+    """Return the part that ADK stores and sends to the model. For a saved artifact, this is the line of text."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -83,18 +79,16 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 
 
 def steering_content(message: Mapping[str, Any]) -> types.Content:
-    """Return the ADK content of a message that the user sends while the agent works."""
     return types.Content(role="user", parts=[*map(adk_part, texts_and_files(cast("UIMessage", message)))])
 
 
 def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | SavedFile]:
     """Return the parts of a stored user event in order. Files that ADK saved as artifacts become ``SavedFile``.
-
     ``turn``: this event and the events up to the next user message.
 
-    With ``SaveFilesAsArtifactsPlugin``, the agent's first event lists each artifact with its newest version. Without
+    With ``SaveFilesAsArtifactsPlugin``, the agent's first event lists each artifact with its newest version; without
     this event, version 0 is assumed. Files with the same name have consecutive versions. With
-    ``save_input_blobs_as_artifacts``, a line of text in place of the file contains the artifact's name.
+    ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)
@@ -117,11 +111,8 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """If the event has the first piece of the user's transcribed speech, return the event with the complete
-    transcription.
-
-    If no event with the complete transcription follows, return a new event with the joined texts of all pieces. Any
-    other event is returned unchanged.
+    """If the event is the first piece of the user's transcribed speech, return the event with the complete
+    transcription. Without such an event, return a new event with all pieces. Any other event is returned unchanged.
     """
     if not event.partial:
         return event
@@ -135,8 +126,7 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield three values for each part that the user sent: the part, its index in the message, and the file that ADK
-    saved. The file is ``None`` if ADK saved no file."""
+    """Yield each part that the user sent, its index in the message, and the file that ADK saved, or ``None``."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
@@ -155,9 +145,8 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of a stored user message. ``parts``: the result of ``stored_parts``.
-
-    ``event_id``: the id of the stored event, so that the bytes of files can be read from it again.
+    """Yield the texts and files of ``stored_parts``. ``event_id``: the stored event from which the bytes of files can
+    be read again.
     """
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
@@ -181,12 +170,11 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event. The message's id is the id that the client sent, or the event's id
-    if the client sent none.
+    """Return the UI message of a stored user event. Its id is the id from the client, or the event's id.
 
     ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
-    version, and returns its URL. Without a URL, a file that ADK saved as an artifact appears as a line of text.
-    ``file_url``: converts the data URL of a file to the ``url`` in the message.
+    version, and returns its URL. Without a URL, an artifact appears as a line of text. ``file_url``: converts a file's
+    data URL to the ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]
@@ -200,14 +188,14 @@ def _ui_part(
 ) -> dict[str, Any] | None:
     if isinstance(part, SavedFile):
         url = artifact_url(part.artifact, part.version) if artifact_url is not None else None
-        return _ui_text(part.line) if url is None else _ui_file(part.media_type, url, part.name)
+        return _ui_text(part.line) if url is None else file_part(part.media_type, url, part.name)
     if part.text is not None:
         return _ui_text(part.text)
     if (blob := part.inline_data) is not None:
         url = file_url(DataUrl(blob.mime_type, blob.data or b""))
-        return _ui_file(blob.mime_type or UNKNOWN_MEDIA_TYPE, url, blob.display_name)
+        return file_part(blob.mime_type, url, blob.display_name)
     if (link := part.file_data) is not None:
-        return _ui_file(link.mime_type or UNKNOWN_MEDIA_TYPE, link.file_uri or "", link.display_name)
+        return file_part(link.mime_type, link.file_uri or "", link.display_name)
     return None
 
 
@@ -215,19 +203,17 @@ def _ui_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
-    return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}
-
-
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``."""
+    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``. In a URL,
+    a lone surrogate in the name becomes U+FFFD."""
+    name = to_well_formed(name)
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the ``artifact_path`` in an artifact's URL: all of ``url`` from ``/<chat>/artifacts/`` on. The result is
-    empty if ``url`` does not contain this text."""
+    """Return the ``artifact_path`` in an artifact's URL: all of ``url`` from ``/<chat>/artifacts/`` on; empty for other
+    URLs."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -237,8 +223,8 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. The JSON does not contain a file's bytes. It identifies the
-    message part or the artifact that contains the bytes."""
+    """Return the texts and files of a message as JSON. Of a file, only the message part or the artifact with its bytes
+    is recorded."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -266,12 +252,11 @@ def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
 def content_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> list[TextOrFile]:
-    """Return the texts and files of a message from JSON that ``record_content`` made. Files that ADK saved as artifacts
-    are not loaded: the caller must load them.
+    """Return the texts and files of a message from the JSON of ``record_content``. The caller must load saved
+    artifacts.
 
-    ``message``: the user message of the request, which contains the bytes of newly attached files. ``events``: all
-    events of the session, including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist
-    any more.
+    ``message``: the request's user message with the bytes of new files. ``events``: all events of the session,
+    including rewound events. Raises ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

@@ -14,7 +14,7 @@ Where to change what:
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: finds the call inside which an agent runs, and shows the agent there.
-- ``_aggregates``: stores what was streamed, and finds it in the complete event, so that it does not appear twice.
+- ``_aggregates``: finds the streamed text again in the complete event, so that it does not appear twice.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
@@ -24,8 +24,7 @@ Where to change what:
 - ``_function_responses``: writes outputs of tools. ``adk/_calls`` finds the tool call of each function response.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
-- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not automatically send the answers
-  again.
+- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send the answers again.
 - ``_speakers``: the open part of each author, and streams that no complete event has repeated. Parallel agents are
   separate authors.
 - ``_options``: options of the converter.
@@ -44,7 +43,7 @@ from stream_protocol.stream._conversion import (
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl, DataUrl
+from stream_protocol.stream._media import ArtifactUrl, DataUrl, file_part
 from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,

@@ -1,12 +1,10 @@
 """Find the parts of a complete event that were not streamed before. Only these parts are sent to the client.
 
-A model streams its text in fragments (partial events). After them, ADK creates a complete event that repeats the
-streamed text: the aggregate. A complete event can also be a different response. For example,
-``on_model_error_callback`` returns a new response if the model fails during a stream. See
+A model streams its text in partial events. Then ADK creates a complete event that repeats the streamed text: the
+aggregate. A complete event can also be a different response, for example from ``on_model_error_callback``. See
 ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``StreamedResponse`` stores what was streamed, and ``compare`` compares a complete event with it. No other module
-decides what was streamed before, except ``serving/engine/_shown`` for the texts of dead workers.
+No other module decides what was streamed before, except ``serving/engine/_shown`` for the texts of dead workers.
 """
 
 import re
@@ -25,22 +23,23 @@ from stream_protocol.adk import (
     Text,
 )
 from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.wire import to_well_formed
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream, UnconfirmedStream
 
 BLOCK: Final = 512
-"""The number of characters in a block. Each block is hashed as a whole."""
+"""The number of characters that are hashed together."""
 
 END: Final = 4096
 """The minimum number of characters at the end of a text that are not hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The maximum number of characters of a stream that is stored only as text. The beginning of a longer stream is stored
-as a hash."""
+"""The maximum number of characters of a stream that is stored only as text. The beginning of a longer stream is
+hashed."""
 
 MAX_RECENT: Final = 1024
-"""The maximum number of new characters that are stored as text, once the beginning of the stream is a hash."""
+"""The maximum number of new characters that are stored as text after the hashed beginning."""
 
 MAX_PIECES: Final = 64
 """The maximum number of separate texts that are stored before they are hashed."""
@@ -49,14 +48,14 @@ GATHERED: Final = 64
 """The number of streamed pieces of text that are joined into one text."""
 
 STOP: Final = "STOP"
-"""google-genai's finish reason of a stream that ended normally."""
+"""google-genai's finish reason of a normal end."""
 
 _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
-"""Pattern for tags and comments that divide a model's text, such as those of ADK's ``PlanReActPlanner``."""
+"""Pattern for tags and comments in a model's text, such as those of ADK's ``PlanReActPlanner``."""
 
 
 class PartKind(IntEnum):
-    """The kinds of parts that are streamed in fragments. The values are list indexes, because hashing enum members is
+    """The kinds of parts that are streamed in fragments. The kinds are list indexes, because hashing enum members is
     slow."""
 
     TEXT = 0
@@ -64,7 +63,7 @@ class PartKind(IntEnum):
 
 
 class PrefixHash:
-    """A growing text. At least its last ``END`` characters are stored as text, and the rest as a hash."""
+    """A growing text. At least its last ``END`` characters are stored as text, the rest as a hash."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -76,17 +75,15 @@ class PrefixHash:
 
     @property
     def length(self) -> int:
-        """The length of the text in characters."""
         return self._blocks * BLOCK + len(self._rest)
 
     def plus(self, text: str) -> "PrefixHash":
-        """Return a copy with ``text`` appended. The copy is only for a comparison, and does not hash ``text``."""
+        """Return a copy with ``text`` appended, only for a comparison."""
         longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
 
     def add(self, text: str) -> None:
-        """Append ``text``. Hash the text in blocks of fixed size, except for its last ``END`` characters."""
         text = self._rest + text
         full = max(0, len(text) - END) // BLOCK
         self._hash = _hash(self._hash, text, full)
@@ -94,7 +91,6 @@ class PrefixHash:
         self._rest = text[full * BLOCK :]
 
     def begins(self, whole: str) -> bool:
-        """Return True if ``whole`` begins with the stored text."""
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
@@ -113,10 +109,10 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedResponse:
-    """The texts, files and other parts that an agent has streamed in one model response. Tool calls are left out.
+    """The texts, files and other parts that an agent has streamed in one model response, without tool calls.
 
-    The memory is bounded: the beginning of a long text is stored as a hash. The hash is enough to recognize a complete
-    event that repeats the text, as nearly all complete events do.
+    To bound the memory, the beginning of a long text is stored as a hash. The hash is enough to recognize a complete
+    event that repeats the text.
     """
 
     __slots__ = (
@@ -134,66 +130,60 @@ class StreamedResponse:
     )
 
     def __init__(self, kept: "UnconfirmedStream | None" = None) -> None:
-        """``kept``: the whole stream, if it is stored for the end of the run; otherwise ``None``."""
+        """``kept``: see the attribute ``kept``."""
         self.model: str | None = None
         """The model of the response; ``None`` if no partial event names it."""
         self.finish_reason: str | None = None
-        """The finish reason that a partial event has reported."""
         self.written: Counter[str] | None = None
-        """Names of a part's fields -> number of such parts that were written in one piece; ``None`` without such
-        parts."""
+        """Names of a part's fields -> number of such parts that were written in one piece."""
         self.deferred: tuple[Part, ...] = ()
-        """Parts held back until the complete event comes: a file that may become an artifact, and all later parts."""
+        """Parts that wait for the complete event: a file that may become an artifact, and all later parts."""
         self._earlier: list[PrefixHash] | None = None
-        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
+        """The hashed beginning of each kind of text; ``None`` if nothing is hashed."""
         self._known: tuple[tuple[PartKind, str], ...] = ()
         """The texts after the hashed beginning of the stream, in order."""
         self._length = 0
         """The number of characters in ``_known``."""
         self._kind = PartKind.TEXT
-        """The kind of the newest part of the stream."""
         self._part_length = 0
-        """The number of characters in the newest part. ``fragments`` are not counted."""
+        """The number of characters in the newest part, without ``fragments``."""
         self.fragments: list[str] = []
-        """The newest streamed pieces of the newest part. They are not in ``_known`` yet."""
+        """The newest pieces of the newest part, which are not in ``_known`` yet."""
         self.kept = kept
-        """The whole stream, if it is stored for the end of the run; otherwise ``None``. The stream can continue in the
-        author's next response."""
+        """The whole stream, if the stream is stored for the end of the run. The stream can continue in the author's
+        next response."""
 
     def __bool__(self) -> bool:
-        """Return True if any text was streamed."""
+        """True if any text was streamed."""
         return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:
-        """Begin a new text or thought of the stream. ``kind``: text or thought."""
         self.gather()
         self._kind = kind
         self._part_length = 0
 
     @property
     def part_length(self) -> int:
-        """The number of characters in the newest text or thought."""
         self.gather()
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Increase the length of the newest text or thought by the length of ``text``, which was not streamed."""
+        """Add the length of ``text``, which was not streamed, to the newest part."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
-        """Append a streamed piece of text to the newest text or thought."""
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
             self.gather()
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """All streamed parts, if they are stored for the end of the run; otherwise ``None``."""
+        """See ``kept``, with all pieces."""
         self.gather()
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part, such as a file, that came whole in a partial event. ``fields``: the part's field names."""
+        """Count a part, such as a file, that came whole in a partial event. ``fields``: its field names."""
         self.written = self.written or Counter()
         self.written[fields] += 1
 
@@ -206,21 +196,21 @@ class StreamedResponse:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """All streamed texts in order; ``None`` if they are so long that their beginning is stored as a hash."""
+        """All streamed texts in order; ``None`` if their beginning is hashed."""
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return everything that was streamed of this kind: the text of the answer, or the text of thoughts."""
+        """Return everything that was streamed of this kind."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def gather(self) -> None:
-        """Join the newest streamed pieces of text into one text, so that the list of pieces stays short."""
+        """Join the newest pieces, so that the list of pieces stays short."""
         if not self.fragments:
             return
-        text = "".join(self.fragments)
+        text = to_well_formed("".join(self.fragments))
         self.fragments.clear()
         self._known += ((self._kind, text),)
         self._length += len(text)
@@ -239,7 +229,7 @@ class StreamedResponse:
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """Return one text for each kind: all texts of this kind, joined. The list index is the kind."""
+    """Return the joined texts of each kind. The list index is the kind."""
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)
@@ -251,50 +241,48 @@ def _fields(parts: Iterable[Part]) -> Iterator[str]:
 
 
 class Comparison(NamedTuple):
-    """The result of comparing a complete event with the text and parts that its author streamed before."""
+    """The comparison of a complete event with the parts that its author streamed before."""
 
     new_parts: Sequence[Part]
-    """The event's parts that the client does not have. If a text was streamed in part, only its rest is included.
-
-    If a streamed part now has a signature, an ``OtherPart`` with this signature is included.
+    """The event's parts that the client does not have. Of a partly streamed text, only the rest is included. If a
+    streamed part now has a signature, an ``OtherPart`` has the signature.
     """
     is_separate: bool
-    """True if the event is a separate response. False if it is the aggregate of the stream."""
+    """True for a separate response, False for the aggregate of the stream."""
     same_text: bool
     """True if the event's text begins with all of the streamed text, unchanged."""
     ends_stream: bool
-    """True if the event ends the stream, because it has content, a finish reason or a failure."""
+    """True if the event has content, a finish reason or a failure."""
     ends_response: bool
     """True if the author's current model response ends with the event."""
     confirms_stream: bool
     """True if the event has all streamed parts, or is the aggregate with a changed text."""
     repeated: list[PartKind]
-    """The kinds of text (text, thoughts) for which the event begins with the streamed text."""
+    """The kinds of text for which the event begins with the streamed text."""
 
 
 class _TextComparison(NamedTuple):
-    """The result of comparing the texts and thoughts of a complete event with the streamed texts and thoughts."""
+    """The comparison of a complete event's texts and thoughts with the streamed texts and thoughts."""
 
     lengths: list[int]
-    """For each kind, the number of characters at the beginning of the event's text that must not be written."""
+    """For each kind, the number of characters at the beginning that must not be written."""
     unrepeated: list[PartKind]
-    """The kinds of text for which the event does not begin with the streamed text."""
+    """The kinds for which the event does not begin with the streamed text."""
     differs: bool
-    """True if, for one kind, the event's text does not begin with the streamed text, and the streamed text does not
-    contain the event's text."""
+    """True if, for one kind, the event's text does not begin with the streamed text, and is not a part of the streamed
+    text."""
     same_text: bool = True
-    """True if the event's text begins with all of the streamed text, unchanged."""
 
 
 _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=False)
 
 
 def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> Comparison:
-    """Compare a complete event with the parts that its author has streamed since the author's previous complete event.
-
+    """Compare a complete event with the parts that its author has streamed since the previous complete event.
     ``calls``: the tool calls of the message.
     """
-    parts, streamed, failure = facts.parts, author.streamed, facts.failure
+    streamed, failure = author.streamed, facts.failure
+    parts = [part._replace(text=to_well_formed(part.text)) if isinstance(part, Text) else part for part in facts.parts]
     texts = _compare_texts(parts, streamed)
     reports_end = facts.finish_reason is not None or failure is not None
     ends_stream = reports_end or facts.role is not None
@@ -319,10 +307,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
-    """Yield the event's parts that the client does not have.
-
-    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: the
-    files and other parts to leave out: names of a part's fields -> the number of such parts.
+    """Yield the event's parts that the client does not have. ``lengths``: for each kind of text, the number of
+    characters to leave out. ``others``: the other parts to leave out: field names -> number of parts.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -345,11 +331,8 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 
 
 def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextComparison:
-    """Compare the texts of a complete event with the streamed texts.
-
-    The texts differ if the event does not begin with the whole streamed text, and the streamed text does not contain
-    the event's text. For a long stream, ``StreamedResponse`` stores the beginning as a hash. In this case, only the
-    beginning and the end of the stream can be compared.
+    """Compare the texts of a complete event with the streamed texts. Of a long stream, only the hashed beginning and
+    the end can be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -367,8 +350,8 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if a complete event is the aggregate of its author's stream, although its text differs from the
-    streamed text. A callback may have changed the text."""
+    """Return True if the event is the aggregate of its author's stream, although its text differs. A callback may have
+    changed the text."""
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     streamed = author.streamed
@@ -380,10 +363,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if an event repeats the streamed text without its tags, or with some of its texts as thoughts.
-
-    ADK's planners make these changes: they divide a complete text at its tags, remove the tags, and turn some texts
-    into thoughts.
+    """Return True if an event repeats the streamed text without its tags, or with some texts as thoughts. ADK's
+    planners make these changes.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

@@ -1,7 +1,5 @@
-"""Converts the events of one response, one by one. The response ends with ``finish``, ``fail`` or ``abort``.
-
-``StreamProtocolConverter`` is the public class for this conversion. The conversion is deterministic: equal events give
-equal chunks.
+"""Converts the events of one response. ``StreamProtocolConverter`` is the public class. Equal events give equal
+chunks.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -31,17 +29,13 @@ NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""The ending of a response.
-
-``timeout`` is like ``error``, but pending calls cannot be answered afterwards.
-"""
+"""The ending of a response. ``timeout`` is like ``error``, but pending calls cannot be answered afterwards."""
 
 T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """Converts the ADK events of one response to chunks, and writes the chunks to a sink: an object with a method for
-    each chunk type."""
+    """Converts the ADK events of one response to chunks, and writes the chunks to a sink."""
 
     __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
@@ -51,23 +45,20 @@ class Conversion(Generic[T]):
         self.message_id = message_id
         """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
-        """Logger for unexpected content of events."""
         self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
-        """Writes the chunks for the events of the response."""
         self._running = False
-        """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
         """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Return the chunks that were written since the last call, oldest first, and remove them. With an SSE sink,
-        each item is the bytes of a chunk."""
+        """Remove and return the chunks that were written since the last call. With an SSE sink, each item is the bytes
+        of one chunk."""
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Restore the state of a message from its earlier events: tool calls, counters and totals. Write no chunks."""
+        """Restore the state of a message from its earlier events, without chunks: tool calls, counters and totals."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -87,7 +78,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End a response that ``replay`` has read. Discard the chunks of this response, because the client has them."""
+        """End a response that ``replay`` has read, and discard the chunks, because the client has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -96,20 +87,17 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure that an event has reported and from which the run has not recovered; ``None`` if there is
-        none."""
+        """See ``RunSummary.failure``."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of tool calls that ended without a result because their tools raised an exception."""
+        """See ``FunctionResponses.failed``."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after the last event of the run.
-
-        Writes the ``finish`` chunk. If an event reported an error or an abort, the method writes ``error`` or ``abort``
-        instead.
+        """End the response after the last event of the run. The last chunk is ``finish``. If an event reported an error
+        or an abort, the last chunk is ``error`` or ``abort``.
         """
         if self.failure is not None:
             self.fail(self.failure)
@@ -127,20 +115,16 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run. Ends unfinished parts and tool calls. Then writes an ``error`` chunk with
-        the text that ``on_error`` returns.
-
-        ``stopped``: True if the run was stopped from outside. If False, tool calls that wait for an answer from the
-        user or client are not ended.
+        """End the response of a failed run: its unfinished parts, its tool calls, and then an ``error`` chunk.
+        ``stopped``: True if the run was stopped from outside. Otherwise, pending calls are not ended.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run. Ends unfinished parts and tool calls.
-
-        Tool calls that wait for an answer from the user or client also end, as in ADK.
+        """End the response of a stopped run, with its unfinished parts and tool calls. Pending calls also end, as in
+        ADK.
         """
         metadata = self._end_content("abort", RUN_STOPPED_TEXT, stopped=True)
         if metadata is not None:
@@ -156,11 +140,11 @@ class Conversion(Generic[T]):
         stopped: bool = False,
         error: BaseException | None = None,
     ) -> dict[str, Any] | None:
-        """End the unfinished parts, the tool calls without a result, and the last step of a response. Return the
-        metadata to write after the step.
+        """End the unfinished parts, the tool calls without a result, and the last step. Return the metadata to write
+        after the step.
 
-        ``ending``: the type of the response's last chunk. ``error_text``: the error text for calls without a result.
-        ``stopped``: True to also end calls that wait for an answer. ``error``: the exception of the run.
+        ``error_text``: for calls without a result. ``stopped``: True to also end pending calls. ``error``: the
+        exception of the run.
         """
         closes_pending = stopped and self._running  # before the run's first event, pending calls keep waiting
         self._check_running()
@@ -198,20 +182,16 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents that run inside tool calls on or off. ``shows``: True for on.
-
-        Switch preliminary outputs off while no client reads the response. Final outputs are always written.
-        """
+        """See ``InnerAgents.show``."""
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a tool call waits for an answer from the user, the client or another system."""
+        """True if a tool call waits for an answer from outside the run."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of an agent that runs inside a tool call. In this message, calls that still wait for an
-        answer get the error ``pending_text``."""
+        """End the message of an agent inside a tool call. Its pending calls get the error ``pending_text``."""
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.responses.end_calls(pending_text, closes_pending=True)
@@ -223,24 +203,23 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """From now on, store each streamed part of the response until a complete event repeats the part."""
+        """See ``Authors.keep_unconfirmed``."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed texts and parts that no complete event has repeated, oldest first."""
+        """See ``Authors.unconfirmed``."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of all complete (not partial) events that came after the call of ``keep_unconfirmed``, in order."""
+        """See ``Authors.complete_ids``."""
         return self.events.authors.complete_ids
 
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Convert the event, and return its chunks. Chunks of earlier events that ``take`` has not returned come
-        first."""
+        """Convert the event, and return its chunks. Earlier chunks that ``take`` has not returned yet come first."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
@@ -248,7 +227,6 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: EventOrDict) -> None:
-        """Convert an event, and write its chunks. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -256,8 +234,7 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a new conversion for the events of an agent that runs inside a tool call. ``call_id``: the client's id of
-    the call."""
+    """Return a conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
@@ -332,24 +309,23 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return a ``CallIds`` object with the client ids of a chat's earlier tool calls. Raises ``StreamProtocolError`` if
-    an item is not a text."""
+    """Return a ``CallIds`` with the ids of earlier tool calls. Raises ``StreamProtocolError`` if an item is not a
+    text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of tool calls in the chat's
-    earlier messages."""
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of earlier messages' tool
+    calls."""
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of tool calls in the chat's
-    earlier messages."""
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: see ``chunk_conversion``."""
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

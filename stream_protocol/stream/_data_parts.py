@@ -18,22 +18,19 @@ from stream_protocol.adk import (
     Widget,
     stored_reference,
 )
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, DataUrl
+from stream_protocol.stream._media import DataUrl, file_part
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
-"""The ``provider`` of UI widgets that contain an app's own data. App data is sent in widgets, because ADK streams,
-stores and merges no other data of tools."""
+"""The ``provider`` of UI widgets with an app's own data. ADK streams, stores and merges no other data of tools."""
 
 PROGRESS_PART = "adk-progress"
-"""The name of the data part with the progress of a call. The id of the part is the id of the call."""
+"""The name of the data part with the progress of a call. The part has the id of the call."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
-"""Prefixes of state keys that are never sent. Keys with the prefix ``temp:`` are not stored, and keys with the other
-prefixes are internal to ADK.
-
+"""Prefixes of state keys that are never sent. ``temp:`` keys are not stored, and the other keys are internal to ADK.
 For example, ``adk_oauth_credential:…`` has the PKCE verifier of a sign-in.
 """
 
@@ -42,7 +39,7 @@ STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
-    """Write a data part for each artifact that an event has saved. ``saved``: artifact name -> version."""
+    """``saved``: artifact name -> version."""
     for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -54,11 +51,10 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 
 
 class EventActions:
-    """Writer for the field ``actions`` of events: transfers to other agents, widgets, and state if ``send_state`` is
-    set.
+    """Writer for the field ``actions`` of events: transfers, widgets, and state.
 
-    A tool may send a widget to the client while the tool runs. ADK repeats the widget, with the same id, in the event
-    with the tool's response. The repeated widget is written only if its data has changed.
+    A tool may send a widget while it runs. ADK repeats the widget, with the same id, in the event with the tool's
+    response. The repeated widget is written only if its data has changed.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -68,22 +64,17 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
-        """Id of a widget that a running tool has sent directly -> its newest payload; ``None`` before the first such
-        widget. The entry is removed when the event with the tool's response repeats the widget."""
+        """Id of a widget that a running tool has sent -> its newest payload, until an event repeats the widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
-        """Write the widgets that a running tool has sent directly to the client. ``facts``: the event with these
-        widgets."""
+        """Write the widgets that a running tool has sent directly to the client."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
                 self._posted[report.id] = report.payload
 
     def write(self, facts: EventFacts) -> None:
-        """Write data parts for the field ``actions`` of a complete event.
-
-        Do not call this method for partial events. Their ``actions`` belong to the complete event that follows.
-        """
+        """Write the data parts of a complete event. The ``actions`` of a partial event belong to the complete event."""
         newest = self._newest_of_posted(facts)
         for report in facts.reports:
             match report:
@@ -95,11 +86,9 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that a running tool has already sent directly. The result maps each widget
-        id to the widget to write again, or to ``None`` if the widget is unchanged.
-
-        If several widgets of the event have the same id, the last of them is used. Parallel calls may have sent these
-        widgets in a different order.
+        """Return this event's widgets that a running tool has already sent: widget id -> the widget to write again, or
+        ``None`` for an unchanged widget. Of several widgets with one id, the last counts, because parallel calls may
+        have sent the widgets in a different order.
         """
         if not self._posted:
             return {}
@@ -128,11 +117,8 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a tool call as a data part. The id of the part is the client's id of the call. Return
-        False if the client does not have the call.
-
-        If an earlier call of the event has the same id in ADK, ``payload`` also has the call's number: see
-        ``CallReference``.
+        """Write the progress of a tool call as a data part. Return False if the client does not have the call.
+        ``payload`` may have the call's number: see ``CallReference``.
         """
         adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
         if not isinstance(adk_id, str) or not isinstance(value, dict):
@@ -145,8 +131,7 @@ class EventActions:
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
-    """Write a data part with the changed values of the session state. ``keys``: the state keys to send, or ``True`` for
-    all keys."""
+    """Write the changed state values. ``keys``: the state keys to send, or ``True`` for all."""
     sent = {
         key: value
         for key, value in delta.items()
@@ -157,11 +142,8 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write a data part for a tool that requests an approval while it runs. The part has the tool's hint, and the
-    payload that the tool expects.
-
-    Do not call this function if ADK itself requests the approval before the tool runs. ADK's own hint is written for
-    programmers.
+    """Write the hint and the expected payload of a tool that requests an approval while it runs. If ADK itself requests
+    the approval, do not call this function: ADK's own hint is written for programmers.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -169,9 +151,8 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
 
 
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
-    """Write the reason and the descriptor that a tool declares for its approval, as a ``data-adk-approval`` part.
-
-    Writes nothing if the client reads the reason and the descriptor from the chunk ``tool-approval-request``.
+    """Write the reason and the descriptor that a tool declares for its approval, unless the client reads them from the
+    chunk ``tool-approval-request``.
     """
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
@@ -181,28 +162,26 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
-    """Write the output that a tool has returned for a denied call, as a data part. The chunk ``tool-output-denied`` has
-    no field for this output."""
+    """Write the output that a tool has returned for a denied call, because ``tool-output-denied`` has no field for an
+    output."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Write a data part that says that ADK has summarized earlier events. The summary is not sent, because it may
-    contain data of hidden tools."""
+    """Write that ADK has summarized earlier events. The summary is not sent, because it may contain data of hidden
+    tools."""
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Write a data part that says that a failed workflow node tries again. The error is not sent."""
+    """Write that a failed workflow node tries again. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node as a data part. Call this function only if the event with the output has no
-    content.
-
-    Writes ``None`` for an output that has no JSON form or is too large.
+    """Write the output of a workflow node, if its event has no content. An output that has no JSON form or is too large
+    becomes ``None``.
     """
     try:
         value = None if is_too_large(output) else json_value(output)
@@ -213,9 +192,8 @@ def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
 
 
 def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
-    """Write the texts and files of a user message that the run received while it worked.
-
-    Clients that do not accept a ``steering-message`` chunk get a ``data-adk-steering`` part.
+    """Write a user message that the run received while it worked. Clients without the ``steering-message`` chunk get a
+    ``data-adk-steering`` part.
     """
     ui_parts = [*_ui_parts(parts)]
     if settings.client.accepts(STEERING_MESSAGE):
@@ -225,20 +203,15 @@ def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Par
 
 
 def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
-    """Convert the parts of an event to parts of a user's UI message. The bytes of a file become a data URL."""
+    """Convert the parts of an event to parts of a UI message. The bytes of a file become a data URL."""
     for part in parts:
         match part:
             case Text(text=text) if text:
                 yield {"type": "text", "text": text}
             case File(content=Blob() as blob):
-                yield _ui_file(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
+                yield file_part(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
             case File(reference=reference) if reference is not None:
-                yield _ui_file(reference.media_type, reference.uri, reference.name)
-
-
-def _ui_file(media_type: str | None, url: str, name: str | None) -> dict[str, Any]:
-    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
-    return {**file, "filename": name} if name else file
+                yield file_part(reference.media_type, reference.uri, reference.name)
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Data for the end of a response: finish reason, token usage, and failures that ADK reports as events."""
+"""The end of a response: finish reason, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass
 from operator import add
@@ -8,7 +8,7 @@ from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, Li
 from stream_protocol.wire import FinishReason
 
 DEFAULT_ERROR_TEXT = "An error occurred."
-"""The error text for the client, unless the app sets ``on_error``. The AI SDK's server has the same default text."""
+"""The error text for the client without ``on_error``, as in the AI SDK's server."""
 
 
 class AgentRunError(Exception):
@@ -33,30 +33,28 @@ class RunLimitError(Exception):
 
 @dataclass(slots=True, eq=False)
 class RunSummary:
-    """The token usage, the model and the ending of a run, collected from its events."""
+    """The token usage, the model and the ending of a run."""
 
     _usage: TokenUsage | None = None
-    """The sum of the token counts of all model responses in the message; ``None`` if no response reported its usage."""
+    """The sum of all model responses in the message."""
     model_id: str | None = None
     _interrupted: bool = False
     """True if the user has interrupted the agent of a live run, and no content has followed."""
     aborted: bool = False
     """True if an event reports that the run was stopped, and no failure has followed."""
     _reason: str | None = None
-    """The finish reason of the newest model response, as google-genai names it."""
+    """The newest finish reason, as google-genai names it."""
     _failures: tuple[tuple[str | None, AgentRunError], ...] = ()
     """Branch and error of each failure from which the run has not recovered."""
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure that an event of the run has reported and from which the run has not recovered; ``None`` if
-        there is none."""
+        """The first failure from which the run has not recovered; ``None`` if there is none."""
         return self._failures[0][1] if self._failures else None
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` if no model response reported its token
-        counts."""
+        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` without token counts."""
         if self._usage is None:
             return None
         return {
@@ -68,18 +66,12 @@ class RunSummary:
         }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Store the finish reason and the model of an event, complete or partial.
-
-        Up to ADK 2.0, only partial events name the model.
-        """
+        """Store the finish reason and the model of an event. Up to ADK 2.0, only partial events name the model."""
         self._reason = reason
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``has_content``: True if the event has parts.
-
-        ``any_shown``: True if the client was shown content of the response before this event.
-        """
+        """Process a complete event. ``any_shown``: True if the client was shown content of the response before."""
         branch = facts.speaker[1]
         if facts.model:
             self.model_id = facts.model
@@ -97,10 +89,7 @@ class RunSummary:
                     self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
-        """Process the failure that an event reports. ``branch``: the event's branch.
-
-        ``any_shown``: True if the client was shown content of the response before this event.
-        """
+        """Process the failure that an event in ``branch`` reports. ``any_shown``: see ``add``."""
         if failure.code == ABORTED:
             self.aborted = True
             self._failures = ()  # tools may fail because they are stopped
@@ -111,10 +100,8 @@ class RunSummary:
             self._failures = (*self._failures, (branch, AgentRunError(failure.code, failure.message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
-        """Return the finish reason of the response.
-
-        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: True if the client
-        was shown content of the response.
+        """Return the finish reason of the response. ``any_pending``: True if a tool call waits for an answer from
+        outside the run. ``any_shown``: True if the client was shown content.
         """
         if any_pending:
             return "tool-calls"
@@ -125,15 +112,14 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """Reset the values that belong to one response. Keep the values that belong to the whole message."""
+        """Reset the values that belong to one response, not to the whole message."""
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures = ()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
-
-    The run has recovered if ``failed`` equals ``branch``, or is a branch below ``branch``.
+    """Return True if content in ``branch`` shows that the run has recovered from a failure in ``failed``. Both branches
+    must be equal, or ``failed`` is below ``branch``.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -1,9 +1,7 @@
 """Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
 
-An ADK event is a fragment (``partial``) or a complete event. Each fragment is written when it arrives. A complete event
-repeats the fragments of its author, so only new content is written. If a callback has changed the streamed text, the
-client keeps the streamed text, and the changed text is not written. A complete event that repeats no fragments is a
-separate response.
+Each partial event is written when it arrives. A complete event repeats the partial events of its author, so only new
+content is written. If a callback has changed the streamed text, the client keeps the streamed text.
 """
 
 from collections.abc import Callable, Iterable
@@ -62,14 +60,13 @@ if TYPE_CHECKING:
 TEXT, REASONING = PartKind
 
 _OF_SOURCES = frozenset({Source, SearchSuggestions})
-"""Types in ``EventFacts.reports`` that show that an event has sources. A ``Citation`` always comes with its
-``Source``."""
+"""Reports of an event with sources. A ``Citation`` always comes with its ``Source``."""
 
 T = TypeVar("T")
 
 
 class EventWriter(Generic[T]):
-    """Converts ADK events to chunks, writes the chunks, and stores the state that later events need."""
+    """Converts ADK events to chunks, and stores the state that later events need."""
 
     __slots__ = (
         "_calls",
@@ -96,7 +93,7 @@ class EventWriter(Generic[T]):
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent that runs inside a tool call. See ``InnerAgents``."""
+        """``begin_nested``: see ``InnerAgents``."""
         self._sink = sink
         self.settings = settings
         self._warn = warn
@@ -123,10 +120,9 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the chunk for an event that only continues the text or thought that is being streamed.
-
-        For any other event, return ``None`` and change nothing. Pass such an event to ``add``. Before this call, take
-        all earlier chunks, so that ``sink.queue`` is empty.
+        """Return the chunk for an event that only continues the open text or thought. For any other event, change
+        nothing and return ``None``: pass such an event to ``add``. Before you call ``text_delta``, take all chunks from
+        ``sink.queue``.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
@@ -141,7 +137,6 @@ class EventWriter(Generic[T]):
         return item
 
     def add(self, facts: EventFacts) -> None:
-        """Write the chunks for an event."""
         if facts.reports and (compaction := facts.report(Compaction)) is not None:
             write_compaction(self._sink, compaction)
             return
@@ -187,11 +182,11 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event of an agent that runs inside a tool call. The output of this call shows the event.
+        """Process an event of an agent inside a tool call, whose output shows the event.
 
-        Some content must also appear in the assistant message itself. Inner calls that wait for the user are shown in
-        the assistant message, because the client sends answers only for calls of this message. If a task-mode agent
-        waits for the user's next message, the agent's text is also shown in the assistant message.
+        The assistant message itself also shows inner calls that wait for the user, because the client sends answers
+        only for calls of this message. The assistant message also shows the text of a task-mode agent that waits for
+        the user's next message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -215,7 +210,6 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
-        """Make the author of the event the current author, and return its ``AuthorStream``."""
         self.responses.add_delegation(facts.event)
         self._speaker = self.authors.get(facts.speaker)
         return self._speaker
@@ -239,7 +233,6 @@ class EventWriter(Generic[T]):
             self._add_speech(facts, speech, speaker)
 
     def _add_delta(self, speaker: AuthorStream, part: Text, model: str | None) -> None:
-        """Write a streamed piece of a text or thought."""
         kind = REASONING if part.is_thought else TEXT
         if speaker.kind is kind or self._open(speaker, kind, model):
             speaker.write(part.text)
@@ -250,7 +243,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a whole part of a partial event, such as a file, or a part that has only a signature."""
+        """Process a whole part of a partial event, such as a file, or a signature alone."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
@@ -263,10 +256,8 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's transcribed speech in a live run: a new piece, or the missing rest of the whole text.
-
-        Only an event with ``finished`` repeats the earlier pieces of the speech. Tool calls and other complete events
-        may come between two pieces.
+        """Write the agent's transcribed speech in a live run. Only an event with ``finished`` repeats the earlier
+        pieces. Tool calls and other complete events may come between two pieces.
         """
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
@@ -276,10 +267,8 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
-        """Begin a text part or reasoning part for an author. Return False if parts of this kind are not sent to the
-        client.
-
-        ``model``: the model that streams the part.
+        """Begin a text or reasoning part. Return False if the client does not get parts of this kind. ``model``: the
+        model that streams the part.
         """
         if kind is REASONING and not self.settings.options["send_reasoning"]:
             speaker.close()
@@ -325,14 +314,15 @@ class EventWriter(Generic[T]):
             speaker.speech = None
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:
-        for saved in speaker.saved_artifacts:
+        # Removed first: if the hook `artifact_url` raises, the end of the response must not call it again.
+        waiting, speaker.saved_artifacts = speaker.saved_artifacts, ()
+        for saved in waiting:
             write_artifacts(self._sink, saved, self.settings)
-        speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's current model response. Write the parts that were held back, unless a complete event has
-        replaced them."""
-        for part in speaker.streamed.deferred:
+        """End an author's model response. Write the deferred parts that no complete event has replaced."""
+        waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
+        for part in waiting:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)
@@ -342,7 +332,7 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _add_text(self, speaker: AuthorStream, part: Text) -> None:
-        """Write a text that was not streamed. For an empty text, store only its thought signature."""
+        """Write a text that was not streamed. An empty text may have a thought signature."""
         kind = REASONING if part.is_thought else TEXT
         if part.text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write_whole(part.text)
@@ -386,7 +376,7 @@ class EventWriter(Generic[T]):
                 self._warn(f"Skipped a part with {fields or 'nothing in it'}")
 
     def end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
-        """End all unfinished parts of the message. End tool calls as described for ``FunctionResponses.end_calls``."""
+        """End all unfinished parts of the message, and its tool calls: see ``FunctionResponses.end_calls``."""
         for speaker in self.authors:
             self.authors.end_stream(speaker)
             speaker.has_failed = False  # a node tries again only within its run

@@ -31,15 +31,12 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""The text that the client gets in place of very large arguments. The tool gets the arguments.
-
-Very large arguments would block all chats of the server: see ``is_too_large``.
-"""
+"""The text that the client gets in place of very large arguments. Such arguments would block all chats: see
+``is_too_large``."""
 
 
 class FunctionCalls:
-    """Writes chunks with the inputs of a message's tool calls. For each of ADK's function calls, ``CallRegistry`` finds
-    the tool call in the message."""
+    """Writes chunks with the inputs of a message's tool calls."""
 
     __slots__ = ("_registry", "_settings", "_sink", "_steps")
 
@@ -50,7 +47,7 @@ class FunctionCalls:
         self._steps = steps
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
-        """Process a streamed piece of a function call: its name or a piece of its arguments."""
+        """Process a streamed name, or a piece of the arguments."""
         call = self._registry.of_fragment(event, speaker, fragment)
         if call is None:
             return
@@ -103,15 +100,14 @@ class FunctionCalls:
             call.await_client()
 
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
-        """Process a complete call of a tool that the model's provider runs, such as code execution."""
+        """Process a call that the model's provider runs, such as code execution."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
         self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
-        """Process ADK's ``adk_request_confirmation``: show the call that needs approval, and request the approval.
-
-        ``adk_request_confirmation`` itself is never shown as a call. ``args``: the arguments of the request.
+        """Show the call that needs approval, and request the approval. ``args``: the arguments of
+        ``adk_request_confirmation``, which itself is never shown.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -124,11 +120,8 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Mark the outer calls of an event as waiting, because the event asks the user. Outer calls are the tool calls
-        inside which the event's agent or node runs.
-
-        An outer call that starts a task-mode agent does not wait, because its result may come several turns later.
-        Until then, such a call has an interim output.
+        """The event asks the user, so mark the outer calls as waiting: the tool calls inside which the event's agent or
+        node runs. A call that starts a task-mode agent does not wait, because its result may come several turns later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -136,8 +129,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ADK's ``adk_request_credential``. Record that the tool call that needs the credential waits for a
-        sign-in."""
+        """Record that the tool call that needs the credential waits for a sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
@@ -167,9 +159,8 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return the part of a credential request that may be sent to a browser.
-
-        In the result, ``functionCallId`` is the client's id of the call that needs the credential.
+        """Return the part of a credential request that may be sent to a browser. Its ``functionCallId`` is the client's
+        id of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)

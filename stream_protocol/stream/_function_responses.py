@@ -1,7 +1,4 @@
-"""Convert function responses to outputs of tool calls.
-
-The responses come from tools, from clients, and from agents that run inside a tool call.
-"""
+"""Convert function responses of tools, clients and inner agents to outputs of tool calls."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -46,21 +43,18 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOOL_FAILED_TEXT = "The tool failed."
-"""The error text of a call whose tool raised. The exception itself is passed only to ``on_error``."""
+"""The error text of a call whose tool raised. Only ``on_error`` gets the exception."""
 
 NODE_TIMEOUT = "NodeTimeoutError"
 """The ``error_code`` of a workflow node that took too long. Its tools were cancelled, but did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""The text that the client gets in place of a very large result. The model gets the result.
-
-Very large results would block all chats of the server: see ``is_too_large``.
-"""
+"""The text that the client gets in place of a very large result. Such a result would block all chats: see
+``is_too_large``."""
 
 
 class FunctionResponses:
-    """For each of ADK's function responses, finds the tool call in the message, and changes the call's state and
-    output."""
+    """Finds the tool call of each function response, and changes the call's state and output."""
 
     __slots__ = (
         "_raised",
@@ -84,7 +78,7 @@ class FunctionResponses:
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent that runs inside a tool call. See ``InnerAgents``."""
+        """``begin_nested``: see ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -92,23 +86,22 @@ class FunctionResponses:
         self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
-        """The calls whose tools raised an exception, as an event has reported; ``None`` if there are none."""
+        """The calls whose tools raised, as an event has reported."""
         self.failed: tuple[str, ...] = ()
-        """The client ids of calls that ended without a result because their tools raised."""
+        """The client ids of calls without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in an event of the user. These responses may answer calls of any agent.
-
-        The user's text in the event is not sent, because the client has it.
+        """Process the function responses in a user event, which may answer calls of any agent. The client has the
+        user's text.
         """
         self._registry.known.read_event(facts)
         for result in facts.results:
             self.add_response(facts, result)
 
     def add_response(self, facts: EventFacts, result: Result) -> None:
-        """Process a function response: a tool's result, ADK's placeholder for a later result, or the user's answer to
-        an approval request."""
+        """Process a tool's result, ADK's placeholder for a later result, or the user's answer to an approval
+        request."""
         answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)
         if answered.is_approval and facts.in_users_name:
@@ -168,9 +161,8 @@ class FunctionResponses:
                 write_media(self._sink, file, self._settings)
 
     def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Process the result of a tool that the model's provider has run.
-
-        ``facts``: the event with the result; ``None`` for a partial event.
+        """Process the result of a tool that the model's provider has run. ``facts``: the event with the result;
+        ``None`` for a partial event.
         """
         event = facts.event if facts is not None else None
         reference = CallReference(result.id, result.name)
@@ -179,10 +171,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write the content of a running tool's event as a preliminary output of the tool's call. Return False for any
-        other event.
-
-        The branch of an event that a tool has created ends in ``<tool>@<call id>``.
+        """Write the content of a running tool's event as a preliminary output. Return False for any other event. The
+        branch of a tool's event ends in ``<tool>@<call id>``.
         """
         author, branch, _ = facts.speaker
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
@@ -206,8 +196,7 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write an event that a running tool has sent to the client with ``stream_protocol.agents``. Such an event has
-        no content of an agent."""
+        """Write an event that a running tool has sent with ``stream_protocol.agents``."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)
@@ -217,25 +206,21 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event of an agent that runs inside this tool call. ``asks``: True if the event asks the user, so
-        that the call must wait."""
+        """Process an event of an agent inside this tool call. ``asks``: True if the event asks the user, so that the
+        call must wait."""
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
     def end_task(self, call: ToolCall) -> None:
-        """Write the final output of a tool call whose task-mode agent has asked the user.
-
-        The agent continues in the next assistant message. The agent's result comes in that message or in a later
-        message.
+        """Write the final output of a call whose task-mode agent has asked the user. The agent continues, and gives its
+        result, in a later assistant message.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """If the event's agent works on a task for a tool call, write an interim output of this call.
-
-        A call with an interim output does not delay the next step. The final output comes when the agent has ended. The
-        agent may end in a later response, because it may ask the user first.
+        """If the event's agent works on a task for a tool call, write an interim output of this call. Then the next
+        step need not wait for the call. The agent may end in a later response, because it may ask the user first.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -244,14 +229,13 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Write interim outputs again as final outputs, for the calls that ``Steps.blocking_interims`` returns."""
+        """Write the interim outputs of ``Steps.blocking_interims`` again as final outputs."""
         for call in self._steps.blocking_interims:
             self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """If this event reports that a tool raised an exception, store the call of the tool.
-
-        ADK's event does not name the call. So nothing is stored if the failure may belong to several calls.
+        """If this event reports that a tool raised, store the tool's call. ADK does not name the call, so nothing is
+        stored if several calls are possible.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
@@ -261,11 +245,8 @@ class FunctionResponses:
             self._raised.add(call)
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """End the tool calls of the message that have no result.
-
-        Calls that wait for an answer from outside the run are not ended, unless ``closes_pending`` is True.
-
-        ``error``: the exception of the run. Calls whose tools raised this exception always end.
+        """End the tool calls that have no result. ``closes_pending``: True to also end calls that wait for an answer
+        from outside the run. ``error``: the exception of the run. Calls whose tools raised this exception always end.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
@@ -288,12 +269,11 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Forget all calls that are stored as failed. Call this method after a stop, because the stop may have made
-        tools fail."""
+        """Forget failed calls, because a stop may have made their tools fail."""
         self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
-        """Write a preliminary output of a tool call. The final output is not expected in this response."""
+        """Write a preliminary output of a call whose final output is not expected in this response."""
         self._add_output(call, value, preliminary=True)
         if call.is_open:
             call.accept_interim(value)
@@ -301,7 +281,7 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Write the output or the error of a tool call. ``nested``: the stored events of the agent that ran inside the
+        """Write the output or the error of a call. ``nested``: the stored events of the agent that ran inside the
         call."""
         if not call.is_shown:
             if not preliminary:

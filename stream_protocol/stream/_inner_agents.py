@@ -1,4 +1,4 @@
-"""Show agents that run inside tool calls: find the call, and write the agent's message as the call's output."""
+"""Show each agent that runs inside a tool call: the agent's message is the output of the call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,29 +22,25 @@ class InnerAgents:
         registry: CallRegistry,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent that runs inside a tool call.
-
-        ``begin_nested`` takes the settings and the client's id of the call.
+        """``begin_nested``: begins the conversion for an agent inside a tool call, with the settings and the client's
+        id of the call.
         """
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] | None = None
-        """Call -> message of the agent that runs inside the call now; ``None`` before the first such agent."""
+        """Call -> message of the agent that runs inside the call now."""
         self._shows = True
-        """False while no client reads the response. Then the agents' preliminary outputs are not written."""
+        """False while no client reads the response."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
         """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch has
-        the id of the call.
+        the call's id.
 
-        A workflow can be a tool, but it is not an agent. So events of a workflow do not count as inside the workflow's
-        call. Their node path contains the tool's name and the call's id. Events of a task-mode agent have such a node
-        path too. They still count as inside the call, because their scope is the call's id.
-
-        When a task-mode agent has asked the user, the agent talks to the user. So the agent's later events do not count
-        as inside the call.
+        Events of a workflow do not count as inside the workflow's call. Their node path has the tool's name and the
+        call's id. Events of a task-mode agent have such a path, too, but they count, because their scope is the call's
+        id. After a task-mode agent has asked the user, the agent talks to the user, so its later events do not count.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -63,8 +59,7 @@ class InnerAgents:
         return None
 
     def add_nested(self, nested: NestedEvent) -> None:
-        """Process an event of an agent that runs inside a tool call and has its own session. Show the agent's message
-        in the call."""
+        """Show an event of an agent that runs inside a tool call and has its own session."""
         call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
@@ -75,11 +70,8 @@ class InnerAgents:
         self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
-        """Process an event of an agent that runs inside a tool call and uses the outer agent's session. Show the
-        agent's message in the call.
-
-        ``asks``: True if the event asks the user. In this case, the call must wait, and the method returns an interim
-        output for the call.
+        """Show an event of an agent that runs inside a tool call and uses the outer session. ``asks``: True if the
+        event asks the user. Then the call must wait, and the result is an interim output for the call.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -97,25 +89,20 @@ class InnerAgents:
         return None
 
     def end_task(self, call: ToolCall) -> Any:
-        """Return the output of a tool call whose task-mode agent has asked the user: the agent's message so far."""
+        """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
         return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
-        """Return True if the call that started a task-mode agent has its final output, although the agent may still
-        send a result.
-
-        Such a late result is never shown, because a client refuses outputs for calls of earlier messages.
+        """Return True if the call of a task-mode agent has its final output, although a result may still come. This
+        late result is not shown, because a client refuses outputs for calls of earlier messages.
         """
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
-        """Return the output of a tool call that ends without a result: the current message of the agent that ran inside
-        the call.
-
-        Return ``None`` if the agent has shown nothing, or if the run failed before ADK ended the call. In these cases,
-        the call must end with an error. ``run_failed``: True if the run failed.
+        """Return the inner agent's message as the output of a call that ends without a result. Return ``None`` if the
+        call must end with an error: the agent has shown nothing, or the run failed before ADK ended the call.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None
@@ -125,10 +112,8 @@ class InnerAgents:
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
-        """Record that ADK has ended the tool call because the run was stopped.
-
-        ``kept``: the stored events of the agent that ran inside the call. If the client was not shown the agent live,
-        these events become the agent's message.
+        """Record that ADK has ended the call because the run was stopped. ``kept``: the stored events of the inner
+        agent, which become its message if the client was not shown the agent live.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):
@@ -138,8 +123,8 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of agents that run inside tool calls on or off. Switching on writes the
-        agents' current messages."""
+        """Switch the preliminary outputs of inner agents on or off. Switch them off while no client reads the response.
+        Switching on writes the current messages. Final outputs are always written."""
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
@@ -158,7 +143,6 @@ class InnerAgents:
         return {} if self._nested is None else self._nested
 
     def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        """Return the message of the agent that runs inside a tool call. Begin a message if there is none."""
         self._nested = self._nested or {}
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=answerable)
@@ -169,10 +153,8 @@ class InnerAgents:
         return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
 
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
-        """Return the output of a tool call, with the message of the agent that ran inside the call.
-
-        ``kept``: the stored events of the agent. The message is built from these events, so that the live response and
-        the history have equal messages.
+        """Return the output of a call, with the inner agent's message. The message is built from ``kept``, the stored
+        events, so that the message equals the history.
         """
         message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
@@ -181,10 +163,8 @@ class InnerAgents:
         return self._whole(call, message, kept).ended({"result": output}, omitted=omitted)
 
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
-        """Return the complete message of the agent that ran inside a tool call. The caller ends the message.
-
-        The message is built from the agent's stored events. If no events are stored, the method returns the message so
-        far.
+        """Return the inner agent's complete message from its stored events; without stored events, the message so far.
+        The caller ends the message.
         """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:
@@ -199,8 +179,8 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True if the event is a task-mode agent's reply without a tool call. After such a reply, the agent waits
-    for the user's next message."""
+    """Return True for a task-mode agent's reply without a tool call. Then the agent waits for the user's next
+    message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

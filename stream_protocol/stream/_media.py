@@ -16,18 +16,18 @@ ArtifactUrl = Callable[[str, int], str | None]
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
 ENCODED_PIECE: Final = 48 * 1024
-"""The number of bytes of a file that are encoded in one step. It is a multiple of 3, as Base64 needs."""
+"""The number of bytes of a file that are encoded in one step, a multiple of 3 for Base64."""
 
 
 class DataUrl:
-    """A file as a data URL. ``str`` returns the whole URL. ``pieces`` yields the URL's Base64 text in pieces."""
+    """A file as a data URL. ``str`` returns the whole URL."""
 
     def __init__(self, media_type: str | None, data: bytes) -> None:
         self.head: Final = f"data:{media_type or UNKNOWN_MEDIA_TYPE};base64,"
         self._data = data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the Base64 text of the URL in pieces. The beginning of the URL (``data:…;base64,``) is left out."""
+        """Yield the Base64 text of the URL in pieces, without ``data:…;base64,``."""
         for begin in range(0, len(self._data), ENCODED_PIECE):
             yield b64encode(self._data[begin : begin + ENCODED_PIECE])
 
@@ -48,20 +48,24 @@ _DOCUMENT_TYPES = {
 
 
 def is_web_url(uri: str) -> bool:
-    """Return True if the URL begins with ``http://`` or ``https://``."""
     return uri.lower().startswith(("http://", "https://"))
 
 
 def document_type(name: str) -> str:
-    """Return the media type for a document's file name. The AI SDK's Google provider uses the same media types."""
+    """Return the media type for a document's file name, as the AI SDK's Google provider does."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
-def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
-    """Write a file as a ``file`` chunk.
+def file_part(media_type: str | None, url: Any, name: str | None) -> dict[str, Any]:
+    """Return the part of a user's UI message for a file."""
+    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
+    return {**file, "filename": name} if name else file
 
-    A link that is not HTTP, such as ``gs://``, becomes ``data-adk-file``. A data part of an agent behind A2A becomes
-    ``data-adk-data``. A file that is also saved as an artifact becomes a link, if the option ``artifact_url`` is set.
+
+def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
+    """Write a file as a ``file`` chunk. A link that is not HTTP, such as ``gs://``, becomes ``data-adk-file``. A data
+    part of an agent behind A2A becomes ``data-adk-data``. With the option ``artifact_url``, a file that is also an
+    artifact becomes a link.
     """
     match file.content:
         case RelayedData(value):

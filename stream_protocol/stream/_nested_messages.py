@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-The agent's message is the output of the call, as for sub-agents of the AI SDK. Each agent inside a call has its own
-converter and its own reducer, which build the message from the agent's events. While the agent runs, preliminary
-outputs contain the message so far. The final output has the whole message and the tool's result.
+The agent's message is the output of the call, as for sub-agents of the AI SDK. A converter and a reducer for each agent
+build the message from its events. Preliminary outputs contain the message so far. The final output has the whole
+message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,24 +17,21 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
-"""The error of a call that needs an answer from the user, but runs inside an ``AgentTool``. ``AgentTool`` cannot wait
-for answers."""
+"""The error of a call that needs an answer from the user inside an ``AgentTool``, which cannot wait for answers."""
 
 FREE_BYTES: Final = 2**20
-"""The initial budget of a call for preliminary outputs, in bytes. ``BYTES_PER_NEW_BYTE`` adds to this budget."""
+"""The initial budget of a call for preliminary outputs, in bytes."""
 
 BYTES_PER_NEW_BYTE: Final = 6
-"""The number of bytes that each new byte of the message adds to the budget for preliminary outputs."""
+"""The number of bytes that each new byte of the message adds to this budget."""
 
 RESERVE: Final = 2**18
-"""The number of bytes of the budget that are reserved for parts other than text. If less than this reserve would be
-left after sending the message, new text is sent less often."""
+"""The number of bytes of the budget that are reserved for parts other than text. If sending the message would leave
+less than this reserve, new text is sent less often."""
 
 OFTEN, SELDOM = 64, 4
-"""Divisors that decide when new text is sent. It is sent if its size is at least 1/64 (``OFTEN``) or 1/4 (``SELDOM``)
-of the message's size.
-
-``SELDOM`` applies if little of the budget is left: see ``RESERVE``.
+"""New text is sent if its size is at least 1/64 (``OFTEN``) of the message's size. If little of the budget is left (see
+``RESERVE``), new text is sent from 1/4 (``SELDOM``) on.
 """
 
 
@@ -49,7 +46,7 @@ class NestedConversion(Protocol):
 
 
 class NestedMessage:
-    """The message of an agent inside a tool call. The message grows with the agent's events."""
+    """The message of an agent inside a tool call."""
 
     __slots__ = (
         "_answerable",
@@ -65,9 +62,8 @@ class NestedMessage:
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the tool call. The agent's message has the same id.
-
-        ``answerable``: True if the agent uses the outer agent's session, so that it can wait for the user's answers.
+        """``call_id``: the client's id of the tool call, and of the agent's message. ``answerable``: True if the agent
+        uses the outer session, so that it can wait for the user's answers.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -75,38 +71,36 @@ class NestedMessage:
         self._sending = _Sending()
         self._unread: list[EventOrDict] = []
         self._has_begun_part = False
-        """True if parts other than text were added after the newest preliminary output."""
+        """True if parts other than text followed the newest preliminary output."""
         self._transient: list[Any] = []
-        """Transient data parts. They are not stored in the message."""
+        """Data parts that are not stored in the message."""
         self.stored: list[Any] | None = None
-        """The complete events of an agent that runs in the outer session; ``None`` for an agent with a session of its
-        own."""
+        """The complete events of an agent in the outer session; ``None`` for an agent with a session of its own."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Add the next event of the agent. The event is converted later, when the message is read."""
+        """Add the next event of the agent. The event is converted when the message is read."""
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Store an event of an agent that uses the outer agent's session. Partial events are not stored."""
+        """Store a complete event of an agent that uses the outer session."""
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the agent's message if the client should get the message again now; otherwise ``None``."""
+        """Return the message if the client should get the message again now; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question
         return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
-        """Return the agent's message with all content so far. The caller must send the message to the client."""
+        """Return the message so far, which the caller must send to the client."""
         self._read()
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Return the transient data parts, and remove them from this object. The client gets these parts outside the
-        agent's message."""
+        """Remove and return the transient data parts, which the client gets outside the message."""
         taken, self._transient = self._transient, []
         return taken
 
@@ -116,8 +110,8 @@ class NestedMessage:
         return json_value(self._reducer.message)
 
     def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
-        """End the agent's message and return it. ``added``: metadata to add to the message. ``omitted``: the number of
-        the agent's events that were not stored."""
+        """End and return the message. ``added``: more metadata. ``omitted``: the number of the agent's events that were
+        not stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
@@ -145,10 +139,8 @@ class NestedMessage:
 
 
 class _Sending:
-    """Decides when a growing message is sent to the client again. The number of bytes in all sent messages is
-    proportional to the size of the last message.
-
-    The decision does not depend on time, so equal events give equal streams.
+    """Decides when a growing message is sent again. The total size of all sent messages is proportional to the size of
+    the last message. The decision does not depend on time, so equal events give equal streams.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")
@@ -158,7 +150,7 @@ class _Sending:
         self._size = 0
         self._unsent = 0
         self._outputs: dict[str, int] = {}
-        """Id of a nested call -> size of its newest output. A new output replaces the previous output."""
+        """Id of a nested call -> size of its newest output, which replaces the previous output."""
 
     def count(self, chunk: AnyChunk) -> None:
         """Count the bytes of a chunk that is added to the message."""
@@ -176,15 +168,13 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message should be sent now. ``is_text``: True if only text was added since the message was
-        last sent."""
+        """Return True if the message should be sent now. ``is_text``: True if only text is unsent."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM
         return not is_text or self._unsent * part >= self._size
 
     def note_sent(self) -> None:
-        """Record that the message was sent."""
         self._credit -= self._size
         self._unsent = 0
 

@@ -33,7 +33,7 @@ ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 NESTED_AGENTS: Final = get_args(NestedAgents)
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
-"""ADK's tools that control agents. Their calls are never shown, because they mean nothing to users."""
+"""ADK's tools that control agents. Their calls are never shown."""
 
 
 class ConverterOptions(TypedDict, total=False):
@@ -121,7 +121,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Return the default error text for the client. For a ``RunLimitError``, this is the error's own text."""
+    """Return the default error text for the client; for a ``RunLimitError``, its own text."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -149,59 +149,47 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, after validation and with defaults.
 
-    ``task_agents``: the tools that start a task-mode agent. The calls of such a tool are hidden if ``nested_agents`` is
-    ``"flat"`` for the tool.
-
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
 
-    __slots__ = ("_task_agents", "client", "options")
+    __slots__ = ("client", "options")
 
-    def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
+    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
         check_option_names(options, _CHECKS)
         for name, value in options.items():
             _CHECKS[name](name, value)
-        self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
-        """The options. Each option has a value."""
+        """Each option has a value."""
         self.client: Final = client_version(self.options["ai_sdk"])
-        """The version of the client."""
 
     def hides(self, tool: str) -> bool:
-        hidden = self.options["hidden_tools"]
-        if tool in CONTROL_TOOLS or _selects(hidden, tool):
-            return True
-        return self.nested_agents(tool) == "flat" and _selects(self._task_agents, tool)
+        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
-        """Return the value of the option ``nested_agents`` for this tool."""
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if the agent that this tool starts is shown in the output of the tool's call."""
+        """Return True if the output of this tool's call shows the agent that the tool starts."""
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property
     def nested(self) -> "Settings":
-        """The settings for converting the events of agents that run inside tool calls.
-
-        These settings have no hook ``transform``, because the outer conversion passes the agents' messages to the hook
-        as outputs of calls.
+        """The settings for agents inside tool calls, without the hook ``transform``. The outer conversion passes the
+        agents' messages to this hook.
         """
         if self.options["transform"] is None:
             return self
-        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+        return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """Return the URL to send for a file that is not an artifact: a data URL."""
+        """Return the data URL of a file that is not an artifact."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """Return the text that ``on_error`` gives the client for this error. If ``on_error`` raises, return the default
-        text."""
+        """Return the client's text for this error. If ``on_error`` raises, return the default text."""
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for anything but text
@@ -246,7 +234,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "tool_titles": partial(check_mapping, of_texts=True),
     "tool_schemas": check_mapping,
     "artifact_url": partial(check_callable, arguments=("name", "version"), plain=True, or_none=True),
-    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True),
+    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True, may_yield=True),
     "on_error": partial(check_callable, arguments=("error",), plain=True),
     "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
 }
@@ -255,34 +243,36 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
     if callable(selection):
-        return selection(tool)
+        return bool(selection(tool))
     return selection == "all" or tool in selection
 
 
-def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
+def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
     """Return the options with more tools in ``hidden_tools``: the tools that start a task-mode agent, and for which
     ``nested_agents`` is ``"flat"``.
 
-    ``tools``: the tools that start task-mode agents. Raises ``StreamProtocolError`` for invalid options.
+    ``tools``: the tools that start task-mode agents. A function is called only for tools that are ``"flat"``. Raises
+    ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
     chosen = options.get("nested_agents", DEFAULTS["nested_agents"])
     _check_nested("nested_agents", chosen)
-    flat = frozenset(tool for tool in tools if _nested_agents(chosen, tool) == "flat")
-    return {**options, "hidden_tools": _add_tools(flat, hidden)} if flat else options
+    if isinstance(hidden, str) or "flat" not in ((chosen,) if isinstance(chosen, str) else chosen.values()):
+        return options
+    if callable(tools) or callable(hidden):
+        return {
+            **options,
+            "hidden_tools": lambda tool: (
+                _selects(hidden, tool) or (_nested_agents(chosen, tool) == "flat" and _selects(tools, tool))
+            ),
+        }
+    flat = {tool for tool in tools if _nested_agents(chosen, tool) == "flat"}
+    return {**options, "hidden_tools": flat.union(hidden)} if flat else options
 
 
 def _nested_agents(chosen: NestedAgents | Mapping[str, NestedAgents], tool: str) -> NestedAgents:
     return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
-
-
-def _add_tools(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
-    if isinstance(hidden, str):
-        return hidden
-    if callable(hidden):
-        return lambda tool: tool in tools or _selects(hidden, tool)
-    return tools.union(hidden)
 
 
 _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
@@ -292,11 +282,11 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
     dict: (dict,),
     str: (str, dict),
 }
-"""Type of an option's default -> valid types of its value in JSON. Options with other types are not stored."""
+"""Type of an option's default -> valid types of its value in JSON. Other options are not stored."""
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """Return the options as JSON. Options that are functions are left out."""
+    """Return the options as JSON, without functions."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -310,8 +300,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """Return the options from the JSON of ``options_to_json``. Unknown options, and values of a wrong type, are left
-    out."""
+    """Return the options from the JSON of ``options_to_json``, without unknown options and values of a wrong type."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

@@ -1,7 +1,7 @@
 """Write sources, citations and Google's search suggestions.
 
-Clients with ``ai`` 7.0.138 or later get citations in ``text-end``. Older clients get them in ``data-adk-citations``.
-All clients get ``data-adk-citations`` if the text has already ended.
+Clients with ``ai`` 7.0.138 or later get citations in ``text-end``. Older clients get citations in
+``data-adk-citations``, and so do all clients if the text has already ended.
 """
 
 from bisect import bisect_right
@@ -18,19 +18,15 @@ if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
 
 MAX_LENGTH: Final = 1_000_000
-"""The maximum number of characters in the citations of one event.
-
-Each citation repeats its source, so many citations take much space.
-"""
+"""The maximum number of characters in the citations of one event. Each citation repeats its source."""
 
 _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
-"""Metadata of a source on Google Maps. Apps must show the name Google Maps with such a source."""
+"""Metadata of a source on Google Maps, with which apps must show the name Google Maps."""
 
 
 class Sources:
-    """Writes sources and suggested searches, unless the message already has them.
-
-    The ids of sources are numbered within the message.
+    """Writes sources and suggested searches that the message does not have yet. Source ids are numbered in the
+    message.
     """
 
     __slots__ = ("_client", "_searches", "_sink", "_sources")
@@ -39,13 +35,12 @@ class Sources:
         self._sink = sink
         self._client = client
         self._sources: dict[str, UrlSource | DocumentSource] = {}
-        """URI of a source -> the source in the format for citations."""
+        """URI -> the source in the format for citations."""
         self._searches: set[SearchSuggestions] = set()
 
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
-        """Write the new sources, citations and suggested searches of an event.
-
-        ``as_streamed``: True if the client has the event's texts unchanged. If False, citations are left out.
+        """Write the new sources, citations and suggested searches of an event. ``as_streamed``: False if the client has
+        different texts. Then citations are left out.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -118,11 +113,9 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return a mapping: index of a text part -> the citations in this part. The positions of citations are counted in
-    UTF-16 units from the beginning of the part.
-
-    ``lengths``: the lengths of the text parts of which ``text`` consists. A citation across two parts is split.
-    Citations with the same source and range are merged.
+    """Return a mapping: index of a text part -> the citations in this part, with positions in UTF-16 units from its
+    beginning. ``lengths``: the lengths of the parts of ``text``. A citation across two parts is split. Citations with
+    the same source and range are merged.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
@@ -146,7 +139,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return a mapping: index in characters -> index in UTF-16 units. ``places``: the indexes in characters."""
+    """Return a mapping: index in characters -> index in UTF-16 units."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

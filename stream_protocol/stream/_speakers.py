@@ -1,13 +1,11 @@
 """The authors of a stream, and the message part that each author is writing: the author's open part.
 
-Agents that run in parallel send interleaved fragments (partial events). So each author has an open part of its own. An
-author is identified by agent, branch and node path. The event id does not identify an author, because it may change
-with every fragment.
+Agents that run in parallel send interleaved partial events, so each author has an open part. An author is identified by
+agent, branch and node path, because the event id may change with every fragment.
 
-``StreamedResponse`` stores what an author has streamed since the author's last complete event, so that only the rest of
-the next complete event is written. ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When
-a run ends early, a server writes these streams to the session. So the history and the next prompt have all text that
-the client has shown.
+``StreamedResponse`` stores what an author has streamed since its last complete event. ``UnconfirmedStream`` stores a
+stream until a complete event repeats it. When a run ends early, a server writes these streams to the session, so that
+the history has all text that the client has shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import (
-    CODE_EXECUTION,
     AgentSpeech,
     EventFacts,
     File,
@@ -34,7 +31,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """Stands in for the writer of text deltas while an author has no part to write to."""
+    """The writer of an author without an open part."""
 
     __slots__ = ()
 
@@ -50,7 +47,7 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """A part of a stream: consecutive texts, consecutive thoughts, a file, or a piece of code."""
+    """Consecutive texts, consecutive thoughts, a file, or a piece of code."""
 
     kind: PartKind | None = None
     """The kind of the texts; ``None`` for a file or code."""
@@ -59,135 +56,127 @@ class StreamedPart:
     whole: File | ProviderPart | None = None
 
     @property
-    def is_code(self) -> bool:
-        """True if the part is code that the model's provider runs, or the result of this code."""
+    def is_of_provider(self) -> bool:
+        """True if the part is code or another tool that the model's provider runs, or its result."""
         return isinstance(self.whole, ProviderPart)
 
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that an author streamed between two complete events of this author. Tool calls are left out."""
+    """The parts, except tool calls, that an author streamed between two of its complete events."""
 
     begin: int = 0
-    """The number of complete events that came before the stream."""
+    """The number of complete events before the stream."""
     newest: EventFacts | None = None
-    """The newest partial event that did more than continue a text. Its fields are copied to the stored event."""
+    """The newest partial event that did more than continue a text. The stored event copies its fields."""
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
     """The kinds of text that the complete event after the stream repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
     is_nested: bool = False
-    """True if the stream comes from an agent inside a tool call. Only the output of the call shows such a stream."""
+    """True if the stream comes from an agent inside a tool call."""
 
     def add_fragment(self, fragment: EventFacts, begin: int) -> None:
-        """Append the parts of the next partial event. ``begin``: the number of complete events before this event."""
+        """Append the parts of the next partial event. ``begin``: the number of complete events before it."""
         self.note(fragment, begin)
         for part in fragment.parts:
             self.add(part)
 
     def is_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` contain all streamed files and code. Texts are not compared."""
+        """Return True if ``parts`` contain all streamed files and tools of the provider. Texts are not compared."""
         confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
         return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
 
     @property
     def length(self) -> int:
-        """The number of characters in all streamed texts and thoughts."""
+        """The number of characters in all texts and thoughts."""
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next partial event as ``newest``. ``begin``: the number of complete events before this event."""
+        """Store the next partial event. ``begin``: see ``add_fragment``."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
 
     def add_text(self, kind: PartKind, text: str) -> None:
-        """Append a text or a thought to the stored stream."""
         if not self.parts or self.parts[-1].kind is not kind:
             self.parts.append(StreamedPart(kind))
         self.parts[-1].pieces.append(text)
 
     def add(self, part: Part) -> None:
-        """Append a part of a partial event (text, thought, file or code) to the stored stream."""
         match part:
             case Text(text, is_thought) if text:
                 self.add_text(PartKind(is_thought), text)
                 if is_thought:
                     self.sign(part.signature)
-            case File():
-                self.parts.append(StreamedPart(whole=part))
-            case ProviderPart(value) if value.name == CODE_EXECUTION:
+            case File() | ProviderPart():
                 self.parts.append(StreamedPart(whole=part))
             case _:  # a later part without text may have the signature of a text
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature of the newest streamed part, unless this part is a file or code."""
+        """Set the thought signature of the newest text or thought."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 
 
 @dataclass(slots=True, eq=False)
 class AuthorStream:
-    """The message part that an author is writing, and the streamed parts of the author's current model response."""
+    """An author's open part, and the streamed parts of its current model response."""
 
     key: SpeakerKey
     _sink: Sink[Any]
     write: DeltaWriter[Any] = _CLOSED
-    """Writer for the deltas of the open part."""
     _part_id: str = ""
     _signature: bytes | None = None
     kind: PartKind | None = None
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, if each partial event that continues it becomes exactly one item; otherwise ``None``."""
+    """The open part, if each partial event that continues it becomes exactly one item."""
     streamed: StreamedResponse = field(default_factory=StreamedResponse)
-    """The streamed parts of the current response."""
     citations: list[TextCitation] | None = None
-    """The citations to write at the end of the open text."""
+    """For the end of the open text."""
     _closed_texts: list[tuple[str, int]] | None = None
     """Id and length of each ended text of the current response."""
     speech: PrefixHash | None = None
     """The pieces of the agent's current utterance in a live run."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Artifacts that were saved in events without content. They are written after the content."""
+    """Artifacts of events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()
-    """The calls of the current response whose complete event has not come."""
+    """The current response's calls without a complete event."""
     unfinished_calls: tuple[ToolCall, ...] = ()
-    """The streamed calls of the author's earlier responses. The complete events of these responses did not contain the
-    calls."""
+    """Streamed calls that the complete events of earlier responses did not contain."""
     in_response: bool = False
-    """True if content of the author's current response was written."""
+    """True if content of the current response was written."""
     may_be_busy: bool = False
-    """True while ``Steps`` lists this author as one that may have open parts."""
+    """True while ``Steps`` lists this author."""
     has_failed: bool = False
     """True after a workflow node has failed, until it continues."""
 
     @property
     def is_busy(self) -> bool:
-        """True while the author streams a message part or the input of a tool call. A step cannot end in this time."""
+        """True while the author streams a part or the input of a tool call. Meanwhile, a step cannot end."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
     def open_text(self) -> str | None:
-        """The id of the text part that the author is writing; ``None`` if the author writes no text."""
+        """The id of the open text part; ``None`` if there is none."""
         return self._part_id if self.kind is PartKind.TEXT else None
 
     @property
     def text_blocks(self) -> Sequence[tuple[str, int]]:
-        """Id and length of each text part in the current model response, including an unfinished text."""
+        """Id and length of each text part in the current response, also of an unfinished text."""
         closed = self._closed_texts or []
         return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
-        """Write a text that was not streamed, or the rest of a streamed text, to the part that ``open`` began."""
+        """Write a text, or the rest of a text, that was not streamed."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
-        """Begin a message part. The author's previous part must have ended. ``model``: the model that streams the
-        part."""
+        """Begin a part. The previous part must have ended. ``model``: the model that streams the part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(
             part_id, provider_metadata(self.key)
@@ -200,20 +189,19 @@ class AuthorStream:
         self.streamed.model = model
 
     def defer(self, part: Part) -> None:
-        """Hold back a part of a partial event, and all later parts, until the complete event comes."""
+        """Hold back a part, and all later parts, until the complete event comes."""
         self.streamed.deferred = (*self.streamed.deferred, part)
         self.keep(part)
         self.opened = None
 
     def keep(self, part: Part) -> None:
-        """Add a part of a partial event to the stored stream. Does nothing if streams are not stored."""
+        """Add a part to the stored stream, if streams are stored."""
         if self.streamed.kept is not None:
             self.streamed.gather()
             self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Store a thought signature for the end of the unfinished message part, and for the newest part of the stored
-        stream."""
+        """Store a thought signature for the open part, and for the stored stream."""
         if self.kind is not None:
             self._signature = signature
         if self.streamed.kept is not None:
@@ -221,7 +209,7 @@ class AuthorStream:
             self.streamed.kept.sign(signature)
 
     def close(self) -> None:
-        """End the message part that the author is writing, if there is one."""
+        """End the open part, if there is one."""
         if self.kind is None:
             return
         # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
@@ -238,9 +226,8 @@ class AuthorStream:
         self._signature = None
 
     def new_speech(self, speech: AgentSpeech) -> str:
-        """Return the text of this speech that was not written before.
-
-        In a live run, ADK first sends pieces of an utterance, and then the whole utterance with ``finished`` set.
+        """Return the new text of this speech. In a live run, ADK first sends pieces of an utterance, and then the whole
+        utterance with ``finished`` set.
         """
         pieces, text = self.speech, speech.text
         if not speech.finished:
@@ -253,14 +240,14 @@ class AuthorStream:
         return text[pieces.length :] if pieces.begins(text) else ""
 
     def remove_call(self, call: ToolCall) -> None:
-        """Remove a tool call from the calls that are still streamed, because its complete event has come."""
+        """Remove a call whose complete event has come."""
         if call in self.streaming_calls:
             self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:
             self.unfinished_calls = tuple(other for other in self.unfinished_calls if other is not call)
 
     def end_response(self) -> None:
-        """End the author's current model response. The author's next event begins a new model response."""
+        """End the current model response. The author's next event begins a new response."""
         self.close()
         self.streamed = StreamedResponse(self.streamed.whole)
         self._closed_texts = None
@@ -270,11 +257,10 @@ class AuthorStream:
 
 
 class InnerStreams:
-    """Streamed parts of agents that run inside tool calls. A complete event with content removes the streamed parts of
-    its author.
+    """Streamed parts of agents inside tool calls. A complete event with content removes the parts of its author.
 
-    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, a partial
-    event is left out if it has no text, or if its text would exceed the limit.
+    ``max_length``: the maximum number of characters; ``None`` for no limit. With a limit, a partial event is left out
+    if it has no text, or would exceed the limit.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -288,10 +274,8 @@ class InnerStreams:
         return iter(self._streams.values())
 
     def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Process an event of an agent inside a tool call. Stores a partial event. A complete event with content
-        removes the stored events of its author.
-
-        ``begin``: the number of complete events before a partial event.
+        """Process an event of an agent inside a tool call. ``begin``: the number of complete events before a partial
+        event.
         """
         if not facts.is_fragment:
             repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
@@ -305,16 +289,15 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """Streams that have ended although no complete event has repeated all of their content."""
+    """Ended streams whose content no complete event has fully repeated."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
     complete_ids: list[str] = field(default_factory=list)
-    """The ids of the response's complete events, in order."""
 
 
 class Authors(Generic[T]):
-    """The authors of a response, and the streamed parts that no complete event has repeated."""
+    """The authors of a response."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 
@@ -322,13 +305,12 @@ class Authors(Generic[T]):
         self._sink = sink
         self._by_key: dict[SpeakerKey, AuthorStream] = {}
         self._unconfirmed: UnconfirmedStreams | None = None
-        """The streams that no complete event has repeated; ``None`` until ``keep_unconfirmed`` is called."""
+        """``None`` until ``keep_unconfirmed`` is called."""
 
     def __iter__(self) -> Iterator[AuthorStream]:
         return iter(self._by_key.values())
 
     def get(self, key: SpeakerKey) -> AuthorStream:
-        """Return the ``AuthorStream`` of an author. Add it if the author is new. ``key``: identifies the author."""
         author = self._by_key.get(key)
         if author is None:
             author = self._by_key[key] = AuthorStream(key, self._sink)
@@ -337,14 +319,14 @@ class Authors(Generic[T]):
         return author
 
     def keep_unconfirmed(self) -> None:
-        """From now on, store each streamed part until a complete event repeats the part."""
+        """From now on, store each streamed part until a complete event repeats it."""
         self._unconfirmed = UnconfirmedStreams()
         for author in self:
             author.streamed.kept = UnconfirmedStream()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed texts and parts that no complete event has repeated, oldest first."""
+        """The streams that no complete event has repeated, oldest first."""
         if self._unconfirmed is None:
             return []
         streams = [*self._unconfirmed.ended, *(author.streamed.whole for author in self), *self._unconfirmed.inner]
@@ -353,41 +335,35 @@ class Authors(Generic[T]):
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of all complete (not partial) events that came after the call of ``keep_unconfirmed``, in order."""
+        """The ids of all complete events since ``keep_unconfirmed``, in order."""
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, facts: EventFacts) -> None:
-        """Store the id of a complete event. Does nothing unless ``keep_unconfirmed`` was called."""
+        """Does nothing unless ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.complete_ids.append(facts.id)
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store a partial event as ``UnconfirmedStream.newest``. Does nothing unless ``keep_unconfirmed`` was
-        called."""
+        """Does nothing unless ``keep_unconfirmed`` was called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
     def keep_inner(self, fragment: EventFacts) -> None:
-        """Store a partial event of an agent inside a tool call until a complete event repeats it.
-
-        Does nothing unless ``keep_unconfirmed`` was called.
-        """
+        """Store a partial event of an agent inside a tool call. Does nothing unless ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End the stream of an author who sent no complete event. ``unconfirmed`` still contains the stream."""
+        """End the stream of an author without a complete event. ``unconfirmed`` still contains the stream."""
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()
             self._unconfirmed.ended.append(stream)
 
     def confirm(self, author: AuthorStream, complete: EventFacts, calls: CallRegistry) -> Comparison:
-        """Compare a complete event with the parts that its author has streamed. If ``Comparison.ends_stream`` is True,
-        end the stream.
-
-        If the event does not repeat all of these parts, ``unconfirmed`` still contains the stream. ``calls``: the tool
-        calls of the message.
+        """Compare a complete event with the streamed parts of its author, and end the stream if
+        ``Comparison.ends_stream`` is True. If the event does not repeat all parts, ``unconfirmed`` still contains the
+        stream. ``calls``: the tool calls of the message.
         """
         comparison, stream = compare(complete, author, calls), author.streamed.kept
         if stream is not None and comparison.ends_stream:

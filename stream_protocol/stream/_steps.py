@@ -1,22 +1,21 @@
 """Begin and end the steps of a message. The steps determine when the client's auto-send helpers send a request.
 
-In the client, a ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check
-only the parts after the last ``step-start`` of the last message (``ai@6``
-``lastAssistantMessageIsCompleteWithToolCalls``, ``…WithApprovalResponses``). So these rules apply:
+In the client, a ``start-step`` chunk adds a ``step-start`` part. The AI SDK's auto-send helpers check only the parts
+after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
+``…WithApprovalResponses``). So these rules apply:
 
 - A step begins with each model response, and with the content after a tool's output.
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
 - A response must not end in a step whose calls all have outputs, because the helper would send requests in an endless
-  loop. After such a step, an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
+  loop. An empty step follows such a step. The predicate of Vercel's chatbot template ignores steps: see
   ``serving/runs/_auto_resend``.
 - If a call waits for an answer, interim outputs in its step become final: see ``blocking_interims``.
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
   ``after_approval``.
 
-A step ends only when no author is writing a message part, so parallel agents share steps. An earlier end would break
-unfinished parts: at ``finish-step``, a v6 client ends all text parts. A tool input that continued after ``start-step``
-would become a second part.
+A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
+all text parts. A tool input that continued after ``start-step`` would become a second part.
 """
 
 from dataclasses import dataclass
@@ -33,33 +32,27 @@ CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 
 @dataclass(slots=True, eq=False)
 class Steps:
-    """The current step of a message, and the tool calls in this step."""
+    """The current step of a message, and its tool calls."""
 
     _sink: Sink[Any]
     _registry: CallRegistry
     _busy: tuple[AuthorStream, ...] = ()
-    """Authors that may have open parts, in the order in which they were added."""
+    """Authors that may have open parts, in order."""
     response_has_content: bool = False
-    """True if this response has written any content."""
     _step_is_open: bool = False
     _step_has_content: bool = False
-    """True if the open step has content."""
     _step_has_output: bool = False
-    """True if the open step has a tool's output."""
     _calls: list[ToolCall] | None = None
-    """The calls after the last ``start-step``. They may belong to an earlier response of the same message.
-
-    Calls that the model's provider runs are left out, because the client's auto-send helpers ignore them. ``None``
-    without calls.
+    """The calls after the last ``start-step``, also those of an earlier response. Calls that the model's provider runs
+    are left out, because the auto-send helpers ignore them.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """End the message part that the author is writing. Start a new step if the author's next content needs a step
-        of its own.
+        """End the author's open part. Start a new step if the next content needs one.
 
-        A new step normally starts only after all running tool calls have ended, because these calls may still need
-        approval. A credential request starts its step without waiting: the client cannot send an answer from a step
-        with a running call. No step starts while the input of a call is streamed.
+        A new step normally waits for all running tool calls, because they may still need approval. A credential request
+        does not wait, because the client cannot send an answer from a step with a running call. No step starts while
+        the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -79,7 +72,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's ``unfinished_calls``: streamed tool calls that no complete event has contained."""
+        """End the author's ``unfinished_calls``."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -94,8 +87,8 @@ class Steps:
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if a new step must not start yet, because a tool call has no result. Calls that wait for a
-        credential do not count. Before a credential request, running calls do not count either."""
+        """Return True if a new step must not start yet, because a call has no result. Calls that wait for a credential
+        do not count. Before a credential request, running calls do not count either."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -109,43 +102,33 @@ class Steps:
         self._calls = None
 
     def add_call(self, call: ToolCall) -> None:
-        """Add a tool call to the current step."""
         if not call.provider_executed:
             self._calls = self._calls or []
             self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
-        """Record that a tool call of the current step has a result."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def after_approval(self, call: ToolCall) -> None:
-        """Send the input of an approved tool call to the client again, if the client or another system sends the call's
-        output.
-
-        In the client, the repeated input changes the call's state ``approval-responded`` to ``input-available``. With
-        ``approval-responded``, the client's auto-send helper would repeat its request until the call has an output.
+        """Send the input of an approved call again, if the client or another system sends the output. The input changes
+        the client's state ``approval-responded`` to ``input-available``. Otherwise, the auto-send helper would repeat
+        its request until the call has an output.
         """
         if call.approved and call.long_running:
             call.send_input_again()
 
     @property
     def blocking_interims(self) -> list[ToolCall]:
-        """The tool calls whose interim (preliminary) outputs must become final at the end of the response.
-
-        The client's auto-send helpers send the user's answers only if all outputs after the last ``start-step`` are
-        final. So an interim output in the same step as a call that waits for an answer must become final. Otherwise the
-        answer would never be sent.
+        """The calls whose interim outputs must become final at the end of the response. The auto-send helpers send the
+        user's answer only if all outputs after the last ``start-step`` are final.
         """
         calls = self._calls or []
         any_pending = any(call.is_pending for call in calls)
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message, so that the agent's next content begins a new step.
-
-        The step continues if an author is writing a message part, or if a tool call in the step has no result.
-        """
+        """End the current step before a steering message, unless a part is open or a call has no result."""
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 
@@ -156,13 +139,12 @@ class Steps:
             self._step_is_open = False
 
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
-        """End the last step of a response, so that the client's auto-send helpers do not loop.
+        """End the last step of a response, so that the client's auto-send helpers do not loop. An empty step is added
+        if all calls of the last step have a result, and the client calls its helpers after ``ending``. ``ending``: the
+        type of the response's last chunk.
 
-        An empty step is added if the last step has calls, all of them have a result, and the client calls its helpers
-        after ``ending``. Returns the metadata to write after the last step. The client stores an empty step only if
-        metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}`` if
-        ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
-        response's last chunk.
+        Return the metadata to write after the last step. The client stores an empty step only if metadata follow. So
+        after an empty step, the result is never ``None``.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
-from stream_protocol.stream._options import ConverterOptions, Settings
+from stream_protocol.stream._options import ConverterOptions, Settings, hide_task_agents
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SSE_TAIL: Final = (SSE_DONE,)
-"""The bytes at the end of an SSE response: ``data: [DONE]``."""
 
 _OF_SYNC: Final = "for a synchronous iterable there is `{}`"
 _OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
@@ -114,22 +113,18 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries in a list or tuple are converted to ADK events."""
+    """Return ``past``, ``events`` and the settings. Dictionaries in a sequence become ADK events."""
     warn = WarnOnce()
     check_iterable("past", past, "events")
     known_past = read_events(past, warn)
     if not isinstance(events, Sequence):
         return known_past, events, Settings(**options)
     known = read_events(events, warn)
-
-    return known_past, known, Settings(_TaskAgents(known_past, known), **options)
+    return known_past, known, Settings(**hide_task_agents(_TaskAgents(known_past, known), options))
 
 
 class _TaskAgents:
-    """Predicate for tool names. Returns True if the tool with this name starts a task-mode agent.
-
-    The first call of the predicate reads the events.
-    """
+    """Predicate: True if the tool with this name starts a task-mode agent. The first call reads the events."""
 
     __slots__ = ("_events", "_names", "_past")
 

@@ -9,7 +9,7 @@ from stream_protocol.serving.run_logs import EventBuffer, Lease, RunInfo, RunLog
 from stream_protocol.wire import SSE_DONE
 
 HANG: Final = 20.0
-"""The number of seconds of waiting after which a test fails."""
+"""The number of seconds after which a waiting test fails."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -19,7 +19,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. Writes the texts of a test, and records a stop or a lost lease."""
+    """A run without an agent, which records a stop or a lost lease."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -30,16 +30,13 @@ class FakeOwner:
         self.may_reply.set()
 
     def stop(self) -> None:
-        """Stop the run. The run log calls this method."""
         self.stopped.set()
 
     def lease_lost(self) -> None:
-        """Record that the run has lost its lease. The run log calls this method."""
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handle a message that the run log delivers to this run, and return the reply to the sender. The run log calls
-        this method."""
+        """Handle a message from the run log, and return the reply."""
         self.received.append(post)
         await self.may_reply.wait()
         return b"re: " + post
@@ -49,18 +46,16 @@ class FakeOwner:
         self.log.append(*[delta(word) for word in words])
 
     def finish(self) -> None:
-        """Write the end of the text and the end of the response."""
         self.log.append(END, SSE_DONE)
         self.log.close()
 
 
 def delta(word: str) -> bytes:
-    """Return a text delta as an SSE event."""
     return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Start a run with the lease of a chat, and write the beginning of a text. Return the run and the lease."""
+    """Start a run with the lease of a chat, and write the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -69,21 +64,20 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Return the active run of the chat, as ``worker`` sees it. A run must be active."""
+    """Return the active run of the chat, as ``worker`` sees it."""
     info = await worker.current(chat)
     assert info is not None
     return info
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """Return a reader of the chat's active run."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Read until the bytes ``what`` have arrived. Return all bytes that were read."""
+    """Read until ``what`` has arrived. Return all bytes."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -107,8 +101,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until none of these workers sees a lease on the chat. The worker that has executed the run may be the last
-    to see the lease."""
+    """Wait until none of these workers sees a lease on the chat."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)
@@ -117,6 +110,6 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def joined_text(stream: bytes) -> str:
-    """Return the texts of all text deltas in a stream, as one text."""
+    """Return the joined text deltas of a stream."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

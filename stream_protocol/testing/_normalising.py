@@ -1,4 +1,4 @@
-"""Removes differences between two runs of the same conversation: ids, times, and fragments of model responses."""
+"""Removes differences between two runs of one conversation: ids, times, and fragments of model responses."""
 
 import re
 from collections import Counter
@@ -23,10 +23,8 @@ _FIRST_TIME: Final = 10**9
 
 
 class Normaliser:
-    """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``.
-
-    Equal ids get equal names. So if one stream has the outputs of two calls in swapped places, it still differs from
-    the other stream.
+    """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``. Equal ids get equal names, so
+    swapped outputs of two calls still differ.
     """
 
     def __init__(self) -> None:
@@ -64,11 +62,11 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """Yield the chunks without details that vary between runs of a model.
+    """Yield the chunks without details that vary between runs of a model. Consecutive text deltas become one delta.
+    Input deltas, usage, the model's name and signatures are removed.
 
-    Consecutive text deltas become one delta. Input deltas, usage, the model's name and signatures are removed. Each
-    complete input is moved directly behind its ``tool-input-start``, because a streaming model may start several calls
-    before it completes the first.
+    Each complete input comes directly after its ``tool-input-start``, because a streaming model may start several calls
+    before the first is complete.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -77,7 +75,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the chunks without input deltas. Each complete input is moved directly behind the start of its call."""
+    """Yield the chunks without input deltas, each complete input directly after the start of its call."""
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
     inputs = {chunk["toolCallId"]: chunk for chunk in chunks if chunk["type"] in _INPUTS}
     for chunk in chunks:
@@ -89,8 +87,7 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Return the key by which consecutive chunks are grouped. All deltas of one part have the same key. Any other chunk
-    has a unique key."""
+    """Return a key that all deltas of one part share. Any other chunk has a unique key."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

@@ -1,4 +1,4 @@
-"""Reads the responses of a model from a recording, so that ``ScriptedLlm`` can replay them."""
+"""Reads the responses of a model from a recording, for ``ScriptedLlm``."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,22 +14,19 @@ from stream_protocol.session import is_appended, shown_facts
 from stream_protocol.wire import InvalidArgumentError, check_instance, check_text
 
 _OUTPUT_TOOL: Final = "set_model_response"
-"""The name of ADK's tool for responses with an ``output_schema``. ADK itself repeats the tool's result as text."""
+"""ADK's tool for responses with an ``output_schema``. ADK itself repeats the tool's result as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A recorded response of a model. A response that was stopped has only fragments (partial events). Other responses
-    may have no fragments."""
+    """A recorded response of a model. A stopped response has only ``fragments``."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the fragments, and then a copy of the complete response, because ADK changes the objects that
-        it gets.
-
-        Without ``stream``, yield only the complete response.
+        """Yield copies, because ADK changes the objects that it gets. Without ``stream``, yield only the complete
+        response.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
@@ -37,10 +34,10 @@ class RecordedAnswer:
 
 
 def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
-    """Return the model's responses, sorted by their ends. ``author``: return only the responses of this agent.
+    """Return the model's responses, sorted by their ends. ``author``: only the responses of this agent.
 
-    Events of parallel agents may be mixed. Fragments belong to the next complete response of their agent. If a turn has
-    no later complete response of this agent, the fragments are a response of a stopped run.
+    Events of parallel agents may be mixed. Fragments belong to the next complete response of their agent. Without such
+    a response in the turn, the fragments are a response of a stopped run.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)
@@ -61,18 +58,16 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
 
 
 class _Answers:
-    """Collects model responses from the events of a recording."""
+    """Collects model responses."""
 
     def __init__(self) -> None:
         self.ended: list[RecordedAnswer] = []
         self._open = defaultdict[SpeakerKey, list[LlmResponse]](list)
         self._gave_output: set[SpeakerKey] = set()
-        """The agents that have a result of ``_OUTPUT_TOOL``. The next text of such an agent is ADK's copy of the
-        result."""
+        """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event has a model response. Return False for events of the user, a tool, ADK or this
-        package."""
+        """Return True if the event has a model response, not an event of the user, a tool, ADK or this package."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:
@@ -102,7 +97,7 @@ class _Answers:
 
 
 def _response(event: Event) -> LlmResponse:
-    """Return the model response in an event. The error that marks a stopped run is left out."""
+    """Return the model response in an event, without the error that marks a stopped run."""
     no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
     kept = LlmResponse.model_fields.keys() - no_answer
     return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

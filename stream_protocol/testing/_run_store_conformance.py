@@ -1,4 +1,4 @@
-"""``RunStoreConformance``: tests for the ``RunStore`` of a run log. ``RunLogConformance`` inherits from this class."""
+"""Tests for the ``RunStore`` of a run log."""
 
 import asyncio
 from typing import TypeAlias
@@ -55,7 +55,6 @@ class RunStoreConformance:
 
 
 def _stores(workers: Workers) -> list[RunStore]:
-    """Return the stores of the run logs that have a ``RunStore``."""
     return [worker.store for worker in workers if isinstance(worker, SharedRunLog)]
 
 

@@ -158,7 +158,6 @@ def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
 
 
 def _check_turns(name: str, turns: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a list of turns with valid steps."""
     if not isinstance(turns, Sequence) or isinstance(turns, str | bytes):
         hint = f"write [{shown(turns)}]" if isinstance(turns, str) else ""
         raise argument_error(name, "a list of turns", turns, hint)
@@ -181,7 +180,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "turns": _check_turns,
     "respond": partial(check_callable, arguments=("request",), plain=True, or_none=True),
     "delay": partial(check_number, accepts=_is_time, expected="a number of seconds from 0"),
-    "cut": partial(check_callable, arguments=("text",), plain=True),
+    "cut": partial(check_callable, arguments=("text",), plain=True, may_yield=True),
 }
 """Field of ``ScriptedLlm`` -> function that validates its value."""
 
@@ -363,7 +362,7 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
 
 
 def _scalars(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the scalars in a value and their JSON paths, in the order of the value."""
+    """Yield the scalars in a value and their JSON paths, in order."""
     match value:
         case Mapping():
             for key, inner in value.items():

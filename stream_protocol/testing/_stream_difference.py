@@ -9,19 +9,18 @@ from typing import Any, Final
 Chunks = Sequence[Mapping[str, Any]]
 
 CONTEXT_CHUNKS: Final = 2
-"""The number of equal chunks that are shown before the first difference."""
+"""The number of equal chunks to show before the first difference."""
 COMPARED_CHUNKS: Final = 20
-"""The number of chunks of each stream that are shown from the first difference on."""
+"""The number of chunks of each stream to show from the first difference on."""
 LINES: Final = 12
-"""The maximum number of lines of the comparison that are shown."""
+"""The maximum number of lines to show."""
 WIDTH: Final = 160
-"""The maximum number of characters of a line or a value that are shown."""
+"""The maximum number of characters of a line or a value."""
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:
-    """Return a text about the first difference between two streams; ``None`` if they are equal.
-
-    A stream is a list of turns. A turn is a list of chunks. The order of keys is ignored.
+    """Return a text about the first difference between two lists of turns; ``None`` if they are equal. The order of
+    keys is ignored.
     """
     for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
         if expected_turn is None:
@@ -70,7 +69,7 @@ def _headline(expected: list[str], actual: list[str]) -> str:
 
 
 def _differing_values(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each path at which the two values differ, with the JSON of both values at this path."""
+    """Yield each path at which the values differ, with the JSON of both values."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in [*expected, *(key for key in actual if key not in expected)]:
             inner = f"{path}.{key}".lstrip(".")
@@ -110,8 +109,7 @@ def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """Yield each line with ``mark`` before it. A long line is cut around its first difference from the line in
-    ``others`` with the same index."""
+    """Yield each line after ``mark``, cut around its first difference from the same line in ``others``."""
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"
 
@@ -121,7 +119,7 @@ def _first_unequal(left: str, right: str) -> int:
 
 
 def _cut(text: str, at: int = 0) -> str:
-    """Return at most ``WIDTH`` characters of the text, around the index ``at``. ``…`` marks a cut."""
+    """Return at most ``WIDTH`` characters around the index ``at``. ``…`` marks a cut."""
     begin = max(0, at - WIDTH // 2) if at >= WIDTH * 3 // 4 else 0
     end = begin + WIDTH
     return ("…" if begin else "") + text[begin:end] + ("…" if len(text) > end else "")

@@ -95,19 +95,18 @@ _UPDATE_HINT: Final = "run `pytest --update-recordings` and read the difference 
 
 
 def _expectation_path(recording: Recording, variant: str | None) -> Path:
-    """Return the path of the expected stream. Each session and each variant has a file of its own."""
+    """Return the path of the expected stream. Each session and each variant has a separate file."""
     names = [recording.path.stem, *(quote(name, safe=" ") for name in (recording.session, variant) if name)]
     return recording.path.with_name(f"{'.'.join(names)}{EXPECTED}.jsonl")
 
 
 def _convert(recording: Recording, **options: Unpack[ConverterOptions]) -> Iterator[Iterable[AnyChunk]]:
-    """Yield the chunks of each turn of a replay."""
     for _, steps in replay_steps(recording, **options):
         yield parse_sse(b"".join(sse for step in steps for sse in step.sent) + SSE_DONE)
 
 
 def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
-    """Yield the chunks of each response. A ``start`` chunk begins a response."""
+    """Yield the chunks of each response, which ``start`` begins."""
     response: list[AnyChunk] = []
     for number, chunk in enumerate(chunks, 1):
         if not _is_chunk(chunk):
@@ -121,13 +120,12 @@ def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
 
 
 def _normalise(turns: Iterable[Iterable[Mapping[str, Any]]]) -> TurnChunks:
-    """Return the turns with numbered names in place of ids, and ``<time>`` in place of times."""
     normaliser = Normaliser()
     return [[normaliser.chunk(chunk) for chunk in turn] for turn in turns]
 
 
 def _read_expectation(path: Path) -> TurnChunks:
-    """Return the turns of an expected stream. Raises ``AssertionError`` if the file is missing or invalid."""
+    """Raises ``AssertionError`` if the file is missing or invalid."""
     __tracebackhide__ = True
     if not path.exists():
         raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")

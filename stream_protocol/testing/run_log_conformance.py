@@ -364,7 +364,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claim a chat that has an active run, which must fail. Return the active run."""
+    """Claim a chat that has an active run, which must fail. Return this run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

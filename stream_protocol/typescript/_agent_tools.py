@@ -1,7 +1,7 @@
 """The tools of an agent and of all agents below it, with JSON schemas of the tools' inputs and outputs.
 
-The schema of an input is the schema that ADK declares to the model. The schema of an output describes the JSON that the
-client gets: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
+The schema of an input is the schema that ADK declares to the model. The schema of an output describes the client's
+JSON: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class ToolsError(ValueError):
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """The types of a tool. ``text``: the tool's description for the model. ``input``: the JSON schema of its
-    arguments."""
+    """The types of a tool. ``text``: its description for the model. ``input``: a JSON schema."""
 
     name: str
     text: str
@@ -51,7 +50,6 @@ class ToolTypes:
 
 
 def root_of(target: Target) -> BaseNode | None:
-    """Return the agent or node that the target runs."""
     match target:
         case Runner():
             return target.agent
@@ -62,8 +60,7 @@ def root_of(target: Target) -> BaseNode | None:
 
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
     """Return the tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input.
-
-    Toolsets are asked for their tools and then closed. The MCP servers of these toolsets must be running.
+    Toolsets are opened and closed, so their MCP servers must be running.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:
@@ -105,15 +102,14 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema`` or, if it is ``None``, ``schema`` as JSON schema; ``None`` if both are ``None``."""
+    """Return ``json_schema`` or, if it is ``None``, ``schema`` as JSON schema."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
-    """Yield the possible outputs of a tool. ``declared``: the response schema in the tool's declaration, or
-    ``None``."""
+    """Yield the possible outputs of a tool. ``declared``: the response schema in the tool's declaration."""
     match tool:
         case ClientTool():
             yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
@@ -149,9 +145,8 @@ def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
 
 
 def output_schema_of(agent: BaseAgent) -> Any:
-    """Return the output schema of an agent; ``None`` if there is none.
-
-    For an agent that is not an ``LlmAgent``, this is the schema of its last sub-agent, as in ADK.
+    """Return the output schema of an agent; ``None`` if there is none. As in ADK, an agent that is not an ``LlmAgent``
+    has the schema of its last sub-agent.
     """
     if isinstance(agent, LlmAgent):
         return agent.output_schema
@@ -159,9 +154,8 @@ def output_schema_of(agent: BaseAgent) -> Any:
 
 
 def _mcp_result(declared: Any) -> Any:
-    """Return the schema of MCP's ``CallToolResult``. ``declared``: the schema of its structured content, or ``None``.
-
-    Failed results are not included, because the client gets them as errors.
+    """Return the schema of MCP's ``CallToolResult``. ``declared``: the schema of its structured content. The client
+    gets failed results as errors, so they are not included.
     """
     item = {
         "type": "object",
@@ -176,8 +170,8 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the first successful response in the OpenAPI operation of ``tool``. If the operation
-    declares none, the schema allows any value."""
+    """Return the schema of the first successful response in the OpenAPI operation of ``tool``, or a schema for any
+    value."""
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -85,7 +85,7 @@ _OWN_NAMES: Final = (
 
 @dataclass(frozen=True)
 class _Entry:
-    """A key of a generated object type, and the type of its value. ``text``: the description of the key."""
+    """A key of a generated object type. ``text``: its description."""
 
     name: str
     type: Node
@@ -102,7 +102,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """The types of values that the client sends with its requests: context and shared state."""
+    """The types of values that the client sends: context and shared state."""
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()
@@ -115,13 +115,11 @@ async def chat_types(
     schemas: bool = False,
     page_values: PageValues = PageValues(),
 ) -> str:
-    """Return TypeScript types for an agent's frontend. The same agent gives the same text.
+    """Return TypeScript types for an agent's frontend. The same agent gives the same text. The main type is
+    ``ChatMessage``: a ``UIMessage`` with the types of metadata, data parts and tools.
 
-    The main type is ``ChatMessage``: a ``UIMessage`` with the types of metadata, data parts and tools.
-
-    ``parts``: the app's own data parts, from ``declared_parts``. ``page_values``: the result of
-    ``declared_page_values``. ``schemas``: True to add zod schemas for ``useChat`` and ``validateUIMessages``. Raises
-    ``ToolsError`` if the tools cannot be read.
+    ``parts``: see ``declared_parts``. ``page_values``: see ``declared_page_values``. ``schemas``: True to add zod
+    schemas for ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools cannot be read.
     """
     root = root_of(target)
     reader = SchemaReader(_OWN_NAMES)
@@ -158,16 +156,12 @@ async def chat_types(
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """Return the data parts that are module-level variables of loaded modules. Call this function after the agent is
-    loaded."""
+    """Return the data parts that are module-level variables of loaded modules. The agent must be loaded."""
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 
 def declared_page_values() -> PageValues:
-    """Return each ``PageContext`` and ``SharedState`` that is a module-level variable of a loaded module.
-
-    Call this function after the agent is loaded.
-    """
+    """Like ``declared_parts``, for each ``PageContext`` and ``SharedState``."""
     return PageValues(contexts=tuple(_declared(PageContext)), states=tuple(_declared(SharedState)))
 
 
@@ -205,7 +199,6 @@ def _page_sections(values: PageValues, reader: SchemaReader) -> Iterator[str]:
 
 
 def _merged(entries: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each name with the list of its schemas, sorted by name."""
     for name, group in groupby(sorted(entries, key=lambda entry: entry[0]), key=lambda entry: entry[0]):
         yield name, [schema for _, schema in group]
 
@@ -216,10 +209,9 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 
 
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
-    """Yield one tool for each name. If several tools have the same name, the types of the yielded tool are unions.
+    """Yield one tool for each name. Tools with the same name become one tool, whose types are unions.
 
-    Outputs are read before inputs. So if an output type and an input type would have the same name, the output type
-    gets the name.
+    Outputs are read before inputs. So an output type gets its name before an input type with the same name.
     """
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]

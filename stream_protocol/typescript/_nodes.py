@@ -19,7 +19,7 @@ class Never:
 
 @dataclass(frozen=True)
 class Primitive:
-    """The type of all booleans, all numbers or all strings, or of ``null``."""
+    """The type of all booleans, numbers or strings, or of ``null``."""
 
     kind: Literal["boolean", "null", "number", "string"]
 
@@ -31,11 +31,10 @@ class Constant:
     value: str | float | bool | None
 
     def __eq__(self, other: object) -> bool:
-        """Compare both the Python type and the value, because ``1 == True`` in Python."""
+        """Compare the Python type, too, because ``1 == True`` in Python."""
         return isinstance(other, Constant) and (type(self.value), self.value) == (type(other.value), other.value)
 
     def __hash__(self) -> int:
-        """Return the hash of the Python type and the value."""
         return hash((type(self.value), self.value))
 
 
@@ -48,9 +47,8 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """The type of lists in which each of the first items has a type of its own.
-
-    ``rest``: the type of additional items; ``None`` if there may be no additional items.
+    """The type of lists whose first items each have a type. ``rest``: the type of additional items; ``None`` to forbid
+    additional items.
     """
 
     items: tuple[Node, ...]
@@ -78,14 +76,14 @@ class Object:
 
 @dataclass(frozen=True)
 class Union:
-    """The type of values that have at least one of the member types. Use ``union`` to create a ``Union``."""
+    """The type of values that have at least one of the types. Use ``union`` to create a ``Union``."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Intersection:
-    """The type of values that have all of the member types. Use ``intersection`` to create an ``Intersection``."""
+    """The type of values that have all types. Use ``intersection`` to create an ``Intersection``."""
 
     members: tuple[Node, ...]
 
@@ -99,7 +97,7 @@ class Named:
 
 @dataclass(frozen=True)
 class AgentMessage:
-    """The type of the message of an agent that runs as a tool. ``result``: the type of the tool's result."""
+    """The message of an agent that runs as a tool. ``result``: the type of the tool's result."""
 
     result: Node
 

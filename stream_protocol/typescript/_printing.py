@@ -108,8 +108,7 @@ def braces(lines: Iterable[str], indent: str) -> str:
 
 
 def comment(text: str, indent: str) -> str:
-    """Return a doc comment with this text and indentation; empty if the text is empty. ``*/`` in the text is
-    escaped."""
+    """Return a doc comment; empty if the text is empty. ``*/`` in the text is escaped."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):
@@ -121,7 +120,7 @@ def comment(text: str, indent: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return a name as the key of a TypeScript object, in quotes if necessary."""
+    """Return a name as a key in TypeScript, in quotes if necessary."""
     return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) and name != "__proto__" else literal(name)
 
 
@@ -132,4 +131,4 @@ def literal(value: str | float | bool | None) -> str:  # noqa: FBT001 - a JSON s
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Pattern for characters that must be escaped: line separators, lone surrogates, and changes of text direction."""
+"""Pattern for line separators, lone surrogates, and changes of text direction."""

@@ -1,8 +1,7 @@
 """Converts JSON Schema to types.
 
-Rules that TypeScript cannot express, such as lengths and patterns, are ignored. So the type may allow more values than
-the schema. Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema that a ``$ref`` refers to becomes a
-named type.
+Rules that TypeScript cannot express, such as lengths and patterns, are ignored. The drafts 4 to 2020-12, and
+``nullable`` of OpenAPI 3.0, are supported. The target of a ``$ref`` becomes a named type.
 """
 
 from __future__ import annotations
@@ -55,13 +54,12 @@ class SchemaReader:
     def __init__(self, taken: Collection[str]) -> None:
         """``taken``: names that no type may have."""
         self.named: dict[str, NamedType] = {}
-        """Name -> the type with this name."""
         self._taken = set(taken)
         self._names: dict[str, str] = {}
-        """JSON of a schema, and of all schemas to which it refers -> the name of the schema's type."""
+        """JSON of a schema, and of all schemas to which it refers -> the type's name."""
 
     def read(self, schema: Any) -> Node:
-        """Return the type of a schema. The schema must contain all schemas to which it refers."""
+        """Return the type of a schema, which must contain all schemas to which it refers."""
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
@@ -76,7 +74,7 @@ class SchemaReader:
                 yield node
 
     def is_object(self, node: Node) -> bool:
-        """Return True if values of the type can be objects. ``node``: a type that ``members`` has yielded."""
+        """Return True if values of the type can be objects. ``node``: a type from ``members``."""
         match node:
             case Named(name):
                 return self.is_object(self.named[name].type)
@@ -163,7 +161,6 @@ class SchemaReader:
 
 
 def description(schema: Any) -> str:
-    """Return the schema's description; empty if it has none."""
     text = schema.get("description") if isinstance(schema, Mapping) else None
     return text if isinstance(text, str) else ""
 
@@ -191,7 +188,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _resolve(reference: str, root: Any) -> Any:
-    """Return the schema to which a ``$ref`` refers; ``None`` if it is missing, or in a different document."""
+    """Return the schema to which a ``$ref`` refers; ``None`` if it is missing, or in another document."""
     if not reference.startswith("#"):
         return None
     found = root
@@ -207,13 +204,12 @@ def _resolve(reference: str, root: Any) -> Any:
 
 
 def _key(step: str) -> str:
-    """Decode one segment of a ``$ref`` path to the key that it names."""
+    """Decode one segment of a ``$ref`` path."""
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return a list of two items: this ``$ref``, and a mapping from references to their schemas. The mapping contains
-    this ``$ref`` and all references that are reachable from it."""
+    """Return this ``$ref``, and a mapping with the schemas of all references that are reachable from it."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

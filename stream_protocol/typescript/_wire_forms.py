@@ -22,11 +22,11 @@ ANYTHING: Final = True
 
 @dataclass(frozen=True)
 class WireForm:
-    """The JSON form in which the output of a tool is sent. ``schema``: the JSON schema of the value.
+    """The JSON form of a tool's output. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: True if the value is sent as ``{"result": value}``; False if it is sent unchanged. With ``None``,
-    objects are sent unchanged, and other values as ``{"result": value}``. ``nested``: True if the value is sent inside
-    the message of the agent that runs as a tool.
+    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. With
+    ``None``, only values that are not objects are wrapped. ``nested``: True if the value is sent inside the message of
+    the agent that runs as a tool.
     """
 
     schema: Any
@@ -35,7 +35,7 @@ class WireForm:
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """Generates schemas of serialized values. A field with a default is required, because it is always serialized."""
+    """Schemas of serialized values. A field with a default is required, because it is always serialized."""
 
     @override
     def field_is_required(
@@ -47,14 +47,12 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Return a schema for a text or a number. A duration in a pydantic model is sent as a text. Any other duration
-        is sent as a number of seconds."""
+        """A duration in a pydantic model is sent as a text, any other as a number of seconds."""
         return {"type": ["string", "number"]}
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the schema of the JSON form of values of this type; ``ANYTHING`` if pydantic has no schema for the
-    type."""
+    """Return the schema of the JSON form of this type; ``ANYTHING`` if pydantic has no schema."""
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(
@@ -66,7 +64,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON forms in which ADK sends the function's result, according to its return annotation."""
+    """Return the JSON forms of the function's result in ADK, according to its return annotation."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -81,9 +79,7 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
     """Yield the JSON forms of a generator's outputs. ADK sends each yielded value, and the last value again as the
-    result.
-
-    ADK converts a pydantic model to a dictionary with the names of the fields, not their aliases.
+    result. ADK converts a pydantic model to a dictionary with field names, not aliases.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
@@ -101,8 +97,7 @@ def _sent(annotation: Any) -> WireForm:
 
 
 def agent_output(output_schema: Any) -> WireForm:
-    """Return the JSON form in which ADK sends the reply of an agent. ``output_schema``: ``None`` if the agent returns
-    text."""
+    """Return the JSON form of an agent's reply. ``output_schema``: ``None`` if the agent returns text."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):
@@ -112,8 +107,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema with a change: each key that may be null becomes optional, because ADK omits a key whose value
-    is null."""
+    """Return the schema with optional keys in place of nullable keys, because ADK omits a key whose value is null."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
@@ -138,7 +132,6 @@ def _return_annotation(function: Callable[..., Any]) -> Any:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself."""
     plain = _plain(annotation)
     if get_origin(plain) in (Union, UnionType):
         for member in get_args(plain):

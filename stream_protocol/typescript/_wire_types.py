@@ -93,7 +93,7 @@ class AdkCompaction(TypedDict):
 
 
 class AdkConfirmation(TypedDict):
-    """Hint of a tool that needs approval, and the payload that it expects back."""
+    """The text with which a tool asks for approval, and the payload that the tool expects in the answer."""
 
     toolCallId: str
     hint: NotRequired[str]
@@ -189,7 +189,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
-"""Name of a data part without ``data-`` -> type of its data."""
+"""Name without ``data-`` -> type of the data."""
 
 
 class RequestInput(TypedDict):

@@ -15,6 +15,7 @@ Where to change what:
 """
 
 from stream_protocol.wire._arguments import (
+    MAX_SECONDS,
     argument_error,
     check_callable,
     check_choice,

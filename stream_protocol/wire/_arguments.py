@@ -1,7 +1,5 @@
-"""Check arguments of the library's public functions: options, services, callables, names.
-
-Public functions and constructors call these checks first. So a wrong value raises an error where it is passed, and not
-later when it is used. Each error message is one plain sentence.
+"""Check arguments of the library's public functions, so that a wrong value raises an error where the app passes the
+value. Each error message is one plain sentence.
 """
 
 import inspect
@@ -9,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,22 +16,23 @@ from stream_protocol.wire._errors import InvalidArgumentError
 MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
+MAX_SECONDS: Final = 10**9
+"""The maximum number of seconds in an argument, about 30 years. Timers refuse much larger numbers, but only at the
+first use."""
+
 _SIMILAR: Final = 0.7
-"""The minimum similarity of a name that an error message suggests, from 0 (different) to 1 (equal)."""
+"""The minimum similarity of a suggested name, from 0 (different) to 1 (equal)."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
-"""Pattern for the user name in a URL, and for the password after it."""
+"""Pattern for the user name and password in a URL."""
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""Pattern for an HTTP token, such as the name of a header."""
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Return the error for an argument with a wrong value.
-
-    The text of the error is "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. If ``value``
-    is a class or a coroutine, there is a default hint.
+    """Return the error "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. A class or a
+    coroutine has a default hint.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited
@@ -47,8 +47,7 @@ def _hint(value: object) -> str:
 
 
 def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests the most similar names in
-    ``known``."""
+    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests similar names in ``known``."""
     if not (unknown := sorted({*given} - {*known})):
         return
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
@@ -59,11 +58,13 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message. A long text is cut. A class or function appears with its name. Other
-    values, except numbers, bools and ``None``, appear only as the name of their type."""
+    """Return a value as text for an error message. A long text is cut. Numbers, bools and ``None`` appear as they are.
+    Of a class or function, the name appears. Of any other value, only the name of its type appears."""
     match value:
+        case int() if abs(value) >= 10**MAX_SHOWN:
+            return f"a number of more than {MAX_SHOWN} digits"  # Python refuses to print very long numbers
         case None | bool() | int() | float():
-            return repr(value)[:MAX_SHOWN]
+            return repr(value)
         case str():
             text = _USER_OF_URL.sub("//…@", value)
             return json.dumps(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…", ensure_ascii=False)
@@ -77,14 +78,12 @@ def shown(value: object) -> str:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str | int]) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is one of ``choices``."""
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         *others, last = map(shown, choices)
         raise argument_error(name, f"{', '.join(others)} or {last}", value)
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a bool."""
     if not isinstance(value, bool):
         raise argument_error(name, "True or False", value)
 
@@ -98,16 +97,14 @@ def check_text(name: str, value: object, *, or_none: bool = False, expected: str
 
 
 def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``.
-
-    ``expected``: the description of the pattern in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``. ``expected``: for the error
+    message.
     """
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
 
 
 def check_header_name(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a valid header name."""
     check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
 
 
@@ -124,24 +121,22 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a positive, finite number. ``zero``: True to accept 0."""
+    """Raise ``InvalidArgumentError`` unless the value is a positive number up to ``MAX_SECONDS``. ``zero``: True to
+    accept 0."""
     if or_none and value is None:
         return
-    expected = "0 or more seconds" if zero else "a positive number of seconds"
-    check_number(
-        name,
-        value,
-        lambda seconds: (seconds > 0 or (zero and seconds == 0)) and seconds < math.inf,
-        _or_none(expected, or_none=or_none),
-    )
+    expected = _or_none("0 or more seconds" if zero else "a positive number of seconds", or_none=or_none)
+    check_number(name, value, lambda seconds: seconds > 0 or (zero and seconds == 0), expected)
+    if value > MAX_SECONDS:  # type: ignore[operator]  # a number, as checked above
+        raise argument_error(name, expected, value, f"use at most {MAX_SECONDS:,}")
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a number, or if ``accepts`` returns False for it.
-
-    ``expected``: the description of accepted numbers in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True. ``expected``: for
+    the error message.
     """
-    if not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value):
+    is_wrong = not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value)
+    if is_wrong or (isinstance(value, int) and abs(value) > sys.float_info.max):
         raise argument_error(name, expected, value)
 
 
@@ -152,12 +147,12 @@ def check_callable(
     *,
     or_none: bool = False,
     plain: bool = False,
+    may_yield: bool = False,
     expected: str = "a function",
 ) -> None:
-    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments.
-
-    ``arguments``: the names of the positional arguments, also for the error message. ``plain``: True to refuse an
-    ``async def`` function.
+    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments. ``arguments``:
+    their names. ``plain``: True to refuse an ``async def`` function. ``may_yield``: True to accept a generator
+    function.
     """
     if or_none and value is None:
         return
@@ -165,8 +160,12 @@ def check_callable(
         hint = "give the function itself, without calling it" if inspect.iscoroutine(value) else ""
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
     call = f"`{name}` is called as {name}({', '.join(arguments)})"
-    if plain and (inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)):
+    functions = (value, type(value).__call__)
+    if plain and any(map(inspect.iscoroutinefunction, functions)):
         raise InvalidArgumentError(f"{call} and not awaited: it must be a plain def, not an async def.")
+    yields = any(map(inspect.isgeneratorfunction, functions)) and not may_yield
+    if yields or any(map(inspect.isasyncgenfunction, functions)):
+        raise InvalidArgumentError(f"{call} and not iterated: it must return its result, and not yield.")
     try:
         inspect.signature(value).bind(*arguments)
     except TypeError:
@@ -186,9 +185,8 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 
 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
-
-    ``of_texts``: True to require that the dictionary's values are also texts.
+    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts. ``of_texts``: True if the
+    values must also be texts.
     """
     if or_none and value is None:
         return
@@ -205,18 +203,25 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a path object or a text with at least one character."""
+    """Raise ``InvalidArgumentError`` unless the value is a path object or a text, and can name a file."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not path or not _can_name_file(path):
         raise argument_error(name, "the path of a file or folder", value)
+
+
+def _can_name_file(path: str) -> bool:
+    """Return True if the operating system can encode the path. Python raises different errors for other paths."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_instance(
     name: str, value: object, kind: type | tuple[type, ...], expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``.
-
-    ``expected``: the description of ``kind`` in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``. ``expected``: for the error
+    message.
     """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
@@ -226,8 +231,7 @@ def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value has every public member of ``interface``, a ``Protocol`` class.
-
-    ``hint``: a text for the error message that names this library's implementations of the interface.
+    ``hint``: names this library's implementations.
     """
     if or_none and value is None:
         return
@@ -241,11 +245,10 @@ def check_interface(
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
     """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model counts as
-    one item. ``function``: the name of the function with the argument, for the error message.
+    one item.
 
-    ``items``: the description of the items in the error message. ``is_async``: True to require an asynchronous
-    iterable. ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the
-    reverse.
+    ``function`` and ``items`` are for the error message. ``is_async``: True to require an asynchronous iterable.
+    ``otherwise``: a hint if the value is synchronous instead of asynchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -267,7 +270,6 @@ def _is_one_value(value: object) -> bool:
 
 
 def _members(interface: type) -> Iterator[str]:
-    """Yield the public names that a ``Protocol`` declares."""
     for name in {**vars(interface), **inspect.get_annotations(interface)}:
         if not name.startswith("_"):
             yield name

@@ -2,10 +2,10 @@
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that every v6
-client from 6.0.39 on accepts. If only some clients accept a key, the docstring of the key has their versions.
+client from 6.0.39 on accepts. The docstring of any other key has the client versions.
 
-A key that is ``NotRequired`` may be left out, but must not be ``None``. ``input``, ``output``, ``data`` and the
-``messageMetadata`` of ``message-metadata`` are required, and may be ``None``.
+A key that is ``NotRequired`` must not be ``None``. ``input``, ``output``, ``data`` and the ``messageMetadata`` of
+``message-metadata`` are required, and may be ``None``.
 """
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
@@ -21,7 +21,7 @@ FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error"
 """The finish reasons that all v6 and v7 clients accept. A client fails on any other text."""
 
 ProviderMetadata = dict[str, dict[str, Any]]
-"""Name of a provider -> JSON object with the provider's own keys."""
+"""Provider -> JSON object with the provider's own keys."""
 
 
 class StartChunk(TypedDict):
@@ -92,8 +92,7 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A citation: a range of a text part, and the source that the range cites. The start and the end of the range count
-    UTF-16 units, as in JavaScript."""
+    """A range of a text part, and the source of the range. The range counts UTF-16 units, as in JavaScript."""
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]
@@ -225,9 +224,8 @@ class ToolOutputDeniedChunk(TypedDict):
 
 
 class DataChunk(TypedDict):
-    """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name.
-
-    ``DataChunk`` is not in the union ``Chunk``, because a ``Literal`` cannot express such a ``type``.
+    """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name, which a ``Literal`` cannot
+    express. So ``DataChunk`` is not in the union ``Chunk``.
     """
 
     type: str
@@ -262,15 +260,14 @@ class ReasoningFileChunk(TypedDict):
 
 
 class ResetStepChunk(TypedDict):
-    """Chunk that removes the parts of the current step. Only clients since 7.0.70 accept this chunk."""
+    """Removes the parts of the current step. Only clients since 7.0.70 accept this chunk."""
 
     type: Literal["reset-step"]
 
 
 class SteeringMessageChunk(TypedDict):
-    """A user message that the run receives while it works.
-
-    ``parts``: text and file parts. Only clients since 7.0.163 accept this chunk.
+    """A user message that the run receives while it works. ``parts``: text and file parts. Only clients since 7.0.163
+    accept this chunk.
     """
 
     type: Literal["steering-message"]

@@ -1,8 +1,7 @@
 """Versions of the ``ai`` package in the browser, with the first version that accepts each chunk and key.
 
-The protocol does not negotiate versions, so the app sets a major version or a full version such as ``"7.0.120"``. All
-clients fail on a chunk of an unknown type. Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later clients
-ignore unknown keys.
+The protocol does not negotiate versions, so the app sets a version. All clients fail on a chunk of an unknown type.
+Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later clients ignore unknown keys.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, at its tags and in its changelog.
 """
@@ -16,21 +15,20 @@ from stream_protocol.wire._arguments import argument_error
 from stream_protocol.wire._chunks import AiSdkVersion
 
 AiSdkOption: TypeAlias = AiSdkVersion | str
-"""The version of the ``ai`` package: a major version as a number, or a full version as a text."""
+"""A major version as a number, or a full version as a text."""
 
 _FULL: Final = re.compile(r"([67])\.(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})")
 
 
 class ClientVersion(NamedTuple):
-    """A version of the ``ai`` package in the client. Versions are compared like tuples."""
+    """A version of the ``ai`` package in the client, compared like a tuple."""
 
     major: AiSdkVersion
     minor: int
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of the type ``kind``. If ``key`` is set, the client must also accept
-        this key in such chunks."""
+        """Return True if the client accepts chunks of the type ``kind``, and ``key`` in such chunks."""
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
@@ -47,7 +45,7 @@ class ClientVersion(NamedTuple):
 OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 32)}
 )
-"""Major version -> the full version that the library assumes if the option is only this major version."""
+"""Major version -> the full version that the library assumes for this option."""
 
 IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 231), 7: ClientVersion(7, 0, 32)}
@@ -55,8 +53,8 @@ IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
 """Major version -> its first version that ignores unknown keys."""
 
 Since: TypeAlias = Mapping[AiSdkVersion, ClientVersion]
-"""Major version -> its first version that accepts a chunk or a key. Major versions that never accept it are left
-out."""
+"""Major version -> its first version that accepts a chunk or a key. Major versions that never accept the chunk or key
+are left out."""
 
 
 def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
@@ -65,7 +63,7 @@ def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
 
 
 def client_version(ai_sdk: object) -> ClientVersion:
-    """Return the client version for the option ``ai_sdk``. Raises ``InvalidArgumentError`` for an invalid value."""
+    """Return the client version for the option ``ai_sdk``. Raises ``InvalidArgumentError``."""
     for version in OLDEST.values():
         if type(ai_sdk) is int and ai_sdk == version.major:
             return version
@@ -83,7 +81,7 @@ CHUNK_VERSIONS: Final[Mapping[str, Since]] = MappingProxyType(
         "steering-message": _since(None, "7.0.163"),
     }
 )
-"""Chunk type -> first versions that accept it. All clients accept the chunk types that are not listed."""
+"""Chunk type -> first versions that accept it. All clients accept other chunk types."""
 
 KEY_VERSIONS: Final[Mapping[tuple[str, str], Since]] = MappingProxyType(
     {
@@ -105,7 +103,7 @@ KEY_VERSIONS: Final[Mapping[tuple[str, str], Since]] = MappingProxyType(
         ("text-end", "citations"): _since(None, "7.0.138"),
     }
 )
-"""Chunk type and key -> first versions that accept the key. All clients accept the keys that are not listed."""
+"""Chunk type and key -> first versions that accept the key. All clients accept other keys."""
 
 
 def _is_since(version: ClientVersion, since: Since | None) -> bool:

@@ -1,5 +1,4 @@
-"""Error classes for three cases: bugs in the calling program, requests that the server refuses, and streams that a
-client refuses."""
+"""Error classes for bugs in the calling program, refused requests, and streams that a client refuses."""
 
 from __future__ import annotations
 

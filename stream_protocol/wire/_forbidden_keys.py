@@ -1,8 +1,7 @@
 """Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
-The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. So a
-tool that returns such a key would end the response. To prevent this, the module puts such a key in brackets:
-``[__proto__]``.
+The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth, so a
+tool that returns such a key would end the response. In brackets, such as ``[__proto__]``, a key is harmless.
 """
 
 from collections.abc import Collection
@@ -14,16 +13,14 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False if a JSON text from ``orjson`` has no key that clients refuse, such as ``__proto__``. Return True if
-    the text may have such a key.
-
-    This check is fast, but not exact. ``has_forbidden_key`` is exact.
+    """Return True if a JSON text from ``orjson`` may have a key that clients refuse. Fast, but not exact: see
+    ``has_forbidden_key``.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 
 def has_forbidden_key(value: Any) -> bool:
-    """Return True if the client's parser refuses this plain JSON value because of a key such as ``__proto__``."""
+    """Return True if the plain JSON value has a key that the client's parser refuses."""
     todo = [value]
     while todo:
         node = todo.pop()
@@ -38,7 +35,7 @@ def has_forbidden_key(value: Any) -> bool:
 
 
 def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
-    """Return a copy of a plain JSON value. Keys that clients refuse are put in brackets, such as ``[__proto__]``."""
+    """Return a copy of a plain JSON value, with forbidden keys in brackets."""
     if isinstance(value, list):
         return [rename_forbidden_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -51,12 +48,12 @@ def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
 
 
 def safe_key(key: str, *, in_constructor: bool) -> str:
-    """Return the key. A key that clients refuse, such as ``__proto__``, is put in brackets."""
+    """Return the key, in brackets if clients refuse it."""
     return f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """Return the key. If the key is already in ``taken``, add a number to it, so that no value of an object is lost."""
+    """Return the key. A key in ``taken`` gets a number, so that no value of an object is lost."""
     if key not in taken:
         return key
     number = 2

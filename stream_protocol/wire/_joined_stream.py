@@ -1,14 +1,12 @@
-"""A shorter stream for clients that begin to read late. Where possible, the deltas of a message part become one delta,
-and only the last preliminary output of a tool call remains."""
+"""A shorter stream for clients that begin to read late."""
 
 import re
 from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The maximum number of bytes of text in a joined delta. A longer delta stays unchanged.
-
-The limit bounds the work of copying a growing delta.
+"""The maximum number of bytes of text in a joined delta, to bound the work of copying. A longer delta stays
+unchanged.
 """
 
 _DELTA: Final = re.compile(
@@ -22,37 +20,35 @@ _OUTPUT: Final = re.compile(rb'data: \{"type":"tool-output-available","toolCallI
 """Pattern for the constant beginning of a call's output chunks."""
 
 _PRELIMINARY: Final = (b',"preliminary":true}\n\n', b',"preliminary":true,"dynamic":true}\n\n')
-"""The last bytes of output chunks that are preliminary."""
+"""The last bytes of preliminary outputs."""
 
 _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallId":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins deltas of a message part into one delta, and drops preliminary outputs that a later one replaces.
+    """Joins deltas of a message part into one delta, and drops preliminary outputs that a later one replaces. A client
+    builds the same message from the joined stream.
 
-    Two deltas of a part are joined if only deltas of any part, or preliminary outputs, come between them. On the same
-    condition, a preliminary output replaces the preceding preliminary output of its call. A client builds the same
-    message from the joined stream. The texts of deltas are joined as encoded JSON, without parsing. The time is linear
-    in the number of bytes.
+    Deltas are joined if only deltas, or preliminary outputs, come between them. On the same condition, a preliminary
+    output replaces the previous preliminary output of its call. The texts are joined as encoded JSON, in linear time.
 
-    Input deltas of a call that began in an earlier step are not joined, because their number changes the client's
-    message. For such a call, the client shows the first delta only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined. The client shows the first such delta only when
+    the second delta arrives.
     """
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The events that no later event can change. Further events are appended."""
+        """The events that no later event can change."""
         self.size = 0
         """The number of bytes of all events."""
         self._open: dict[bytes, _Delta | bytes] = {}
-        """Constant beginning of an event -> a delta that may grow, or the event of an output that may be replaced."""
+        """Constant beginning of an event -> a delta that may grow, or an output that may be replaced."""
         self._started_in_step: set[bytes] = set()
 
     @property
     def growing(self) -> list[bytes]:
-        """The newest SSE events of the stream, after the events in ``complete``. Later deltas and outputs may still
-        change the newest events."""
+        """The SSE events after ``complete``, which later deltas and outputs may still change."""
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:
@@ -98,7 +94,7 @@ _END: Final = b'"}\n\n'
 
 
 class _Delta:
-    """A delta to which later deltas of the same part may still be joined."""
+    """A delta that may still grow."""
 
     __slots__ = ("front", "length", "texts")
 

@@ -1,4 +1,4 @@
-"""Parse JSON text as strictly as a browser does. Escaped lone surrogates are allowed."""
+"""Parse JSON text as strictly as a browser does, but allow escaped lone surrogates."""
 
 import re
 from typing import Any, Final
@@ -12,9 +12,8 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-"""Pattern for one escape in JSON text. The group ``half`` matches a lone surrogate.
-
-All escapes match, so that no match begins at the second backslash of an escaped backslash.
+"""Pattern for one escape in JSON text. The group ``half`` matches a lone surrogate. All escapes match, so that no match
+begins at the second backslash of an escaped backslash.
 """
 
 
@@ -22,7 +21,7 @@ def parse_json(text: bytes | str) -> Any:
     """Parse a JSON text. Lone surrogates become U+FFFD.
 
     Raises ``ValueError`` for text that ``JSON.parse`` refuses, such as ``NaN`` or trailing commas. Also raises for
-    bytes that are not UTF-8, for numbers outside the range of a double, and for more than 1024 nesting levels.
+    bytes that are not UTF-8, numbers outside the range of a double, and more than 1024 nesting levels.
     """
     try:
         return orjson.loads(text)

@@ -1,11 +1,10 @@
 """Parse a large JSON text in slices, so that the event loop can run between them.
 
-A parser in C blocks all threads until it has read the whole text. For a text of 30 MiB within the limits of this
-module, ``orjson.loads`` blocks the event loop for up to 0.6 s. Parsing in slices blocks the event loop for at most 0.09
-s at a time.
+For a text of 30 MiB within the limits of this module, ``orjson.loads`` blocks all threads for up to 0.6 s. Parsing in
+slices blocks the event loop for at most 0.09 s at a time.
 
-To parse in slices, this module finds commas and brackets, and orjson parses the text between them. A list, object or
-string that is larger than ``PIECE`` bytes is assembled from pieces.
+This module finds commas and brackets, and orjson parses the text between them. A list, object or string that is larger
+than ``PIECE`` bytes is assembled from pieces.
 """
 
 from __future__ import annotations
@@ -18,31 +17,28 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""The approximate number of bytes that orjson parses in one step. Parsing such a piece takes up to 2 ms."""
+"""The approximate number of bytes that orjson parses in one step of up to 2 ms."""
 
 SLICE: Final = 256 * 1024
-"""The maximum work between two pauses, which takes 2 to 4 ms. Work is the number of bytes, plus ``VALUE_COST`` for each
-value."""
+"""The maximum work between two pauses (2 to 4 ms): the number of bytes, plus ``VALUE_COST`` for each value."""
 
 VALUE_COST: Final = 64
 """The work for one value. Reading this number of bytes of a long string takes the same time."""
 
 MAX_VALUES: Final = 1_000_000
-"""The maximum number of values in a text. A chat of 5,000 messages with four tool calls each has 400,000 values."""
+"""The maximum number of values in a text. A chat of 5,000 messages with four tool calls each has 400,000."""
 
 MAX_CONTAINERS: Final = 400_000
-"""The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000
-lists and objects.
-
-Python's garbage collector visits all lists and objects in one step. At this limit, that takes 30 to 50 ms.
+"""The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000. At
+this limit, one step of Python's garbage collector takes 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254
-"""The maximum number of nesting levels of lists and objects. It is the limit of orjson's writer."""
+"""The maximum number of nesting levels, as in orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
-"""The approximate memory of one value in bytes. The text of a string is not counted."""
+"""The approximate memory of one value in bytes, without the text of a string."""
 
 _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
 """Pattern for the text up to the next comma or bracket outside a string."""
@@ -50,7 +46,7 @@ _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*
 _STRING_END: Final = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 _STRING_PIECE: Final = re.compile(rb'(?:[^"\\]++|\\(?=.{12})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.))*+', re.DOTALL)
-"""Pattern for a piece of a string. The piece does not end inside an escape or a surrogate pair."""
+"""Pattern for a piece of a string that does not end inside an escape or a surrogate pair."""
 
 _TO_LAST_VALUE: Final = re.compile(rb'(?:[^"]*+("(?:[^"\\]++|\\.)*+"))*+[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 """Pattern for the members of an object up to the value of the last member. The group is the last key."""
@@ -61,23 +57,22 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""Byte strings for a fast check. Each JSON text with a forbidden key contains at least one of them: a forbidden key, or
-the beginning of an escape."""
+"""Byte strings for a fast check. Each JSON text with a forbidden key contains at least one of them."""
 
 MAX_CONTINUATION_BYTES: Final = 3
 """The maximum number of bytes of a UTF-8 character after the first byte."""
 
 
 class TooManyValuesError(ValueError):
-    """Raised if a JSON text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
+    """Raised if a JSON text exceeds ``MAX_VALUES`` or ``MAX_CONTAINERS``."""
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     """Generator that parses a JSON text in slices, and returns its value. After each slice, the generator yields the
-    approximate memory of the slice's values in bytes. The characters of texts are not counted.
+    approximate memory of the slice's values in bytes, without the characters of texts.
 
-    Keys that clients refuse are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD, and so does
-    U+0000, because PostgreSQL refuses it. Raises ``ValueError`` for:
+    Forbidden keys are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD, and so does U+0000,
+    because PostgreSQL refuses it. Raises ``ValueError`` for:
 
     - text that ``parse_json`` refuses;
     - more than ``MAX_LEVELS`` levels, or too many values (``TooManyValuesError``);
@@ -88,23 +83,19 @@ def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
 
 
 class _Open:
-    """A list or object that the parser has not read to its end."""
-
     __slots__ = ("follows_value", "items", "key", "parent", "start", "unparsed")
 
     def __init__(self, start: int, parent: _Open | None) -> None:
         self.start = start
         self.parent = parent
         self.unparsed: int | None = start + 1
-        """The position of the first byte that is not parsed. ``None`` while a large value inside the container is
-        read."""
+        """The position of the first byte that is not parsed; ``None`` while a large value inside is read."""
         self.items: list[Any] | dict[str, Any] | None = None
-        """The items that are parsed. ``None`` if the container is not parsed in pieces."""
+        """The parsed items; ``None`` if the list or object is not parsed in pieces."""
         self.key = ""
-        """The key of the large value that is being read. Empty in a list."""
+        """The key of the large value that is being read."""
         self.follows_value = False
-        """True if the unparsed text comes directly after a large value, so that this text must begin with a comma or
-        the container's end."""
+        """True if the unparsed text directly follows a large value, so that it must begin with a comma or the end."""
 
     @property
     def in_constructor(self) -> bool:
@@ -119,8 +110,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a large value to the list or object. The value was parsed separately. ``end``: the position in the JSON
-        text after this value."""
+        """Add a large value, which was parsed separately and ends at ``end``."""
         assert self.items is not None  # `add` was called first, even without items before the value
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -136,10 +126,10 @@ class _SlicedParser:
         self._unparsed = 0
         """The position of the first byte that is not parsed."""
         self._read = 0
-        """The work since the last pause: the number of bytes, plus ``VALUE_COST`` for each value."""
+        """The work since the last pause."""
         self._commas = self._containers = self._counted = 0
         self._results: list[Any] = []
-        """A list with the value of the whole text. Empty until the whole text is read."""
+        """A list with the value of the whole text; empty until the end."""
 
     def parse(self) -> Generator[int, None, Any]:
         position = last_mark = 0
@@ -166,8 +156,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """End the current slice, and begin a new slice. Return the approximate memory of the ended slice's values in
-        bytes."""
+        """Begin a new slice. Return the approximate memory of the ended slice's values in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -237,7 +226,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Read the long JSON string that begins at the position ``start``. Return the position of its end."""
+        """Read the long string that begins at ``start``. Return the position of its end."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -262,21 +251,18 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Begin a large value at ``position``. In all lists and objects that contain it, first parse the items before
-        it."""
+        """Begin a large value. First parse the items before this value, in all lists and objects around the value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost lists and objects, parse the items before the item that is not read to its
-        end."""
+        """In each of the ``count`` outermost lists and objects, parse the items before the unfinished item."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
     def _parse_before_value(self, container: _Open, position: int) -> None:
-        """Parse the items of a list or object that come before its large value. The large value begins at
-        ``position``."""
+        """Parse the items before the large value that begins at ``position``."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         container.unparsed = None
@@ -290,8 +276,7 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the remaining items of a list or object, up to the comma or bracket at ``position``. There must be at
-        least one item."""
+        """Parse the remaining items, at least one, up to the comma or bracket at ``position``."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -301,8 +286,8 @@ class _SlicedParser:
         container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Return the end of the next piece of a long string. A piece ends between two characters, never inside one.
-        ``position``: the beginning of the piece."""
+        """Return the end of the piece of a long string that begins at ``position``. A piece never ends inside a
+        character."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text
         end = found.end()
@@ -322,9 +307,8 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """Return a piece of JSON text with U+FFFD in place of each escaped U+0000.
-
-    A piece with a raw U+0000 is returned unchanged, because the parser refuses it.
+    """Return a piece of JSON text with U+FFFD in place of each escaped U+0000. A raw U+0000 stays, because the parser
+    refuses it.
     """
     if b"\\u0000" not in piece or b"\0" in piece:
         return piece

@@ -1,11 +1,10 @@
 """Convert any Python value to plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, number, ``bool``, ``None``.
 
-A value is converted once, before it enters a chunk. After that, the encoder and the client's parser accept the value.
-The result is a copy, because a tool may change its dictionary later.
+A value is converted once, before it enters a chunk. The result is a copy, because a tool may change its dictionary
+later.
 
-``orjson`` copies a value. For each inner value that is not plain JSON, ``orjson`` calls ``_Walk``. If ``orjson``
-refuses the value, for example because of its keys, ``_Walk`` converts the whole value. Nearly all values are plain
-JSON, so ``_Walk`` is rarely called.
+``orjson`` copies a value, and calls ``_Walk`` for each inner value that is not plain JSON. If ``orjson`` refuses the
+value, ``_Walk`` converts the whole value. Nearly all values are plain JSON, so ``_Walk`` is rarely called.
 """
 
 import base64
@@ -26,25 +25,20 @@ import orjson
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
 
 MAX_DEPTH: Final = 246
-"""The maximum number of nesting levels of arrays and objects in one value.
-
-The limit of ``orjson`` is 254. The remaining levels are for the objects around a value, such as a message and its
-parts.
+"""The maximum number of nesting levels in one value. The limit of ``orjson`` is 254. The remaining levels are for the
+objects around a value, such as a message.
 """
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""Options for ``orjson``. With these options, ``orjson`` does not convert dataclasses and datetimes itself, but calls
-``_Walk`` for them."""
+"""Options with which ``orjson`` calls ``_Walk`` for dataclasses and datetimes."""
 
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _PATH_SHOWN: Final = 80
 
 
 class UnrepresentableValueError(ValueError):
-    """Raised for a value without a JSON form. Such a value contains itself, is nested too deeply, or has an unknown
-    type.
-
-    ``str(error)`` is one line with the type and the path of the value.
+    """Raised for a value that contains itself, is nested too deeply, or has an unknown type. ``str(error)`` is one line
+    with the type and the path of the value.
     """
 
 
@@ -61,8 +55,8 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
-    Raises ``UnrepresentableValueError`` for any other value. Iterators and generators are refused, because they can be
-    read only once. With ``lossy``, the function never raises, and a value that it cannot convert becomes ``None``.
+    Raises ``UnrepresentableValueError`` for any other value. Iterators are refused, because they can be read only once.
+    With ``lossy``, the function never raises: such a value becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -74,10 +68,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 
 
 def to_well_formed(text: str) -> str:
-    """Return the text as valid Unicode. Surrogate pairs become characters, and lone surrogates become U+FFFD.
-
-    JavaScript's ``toWellFormed`` converts texts in the same way.
-    """
+    """Return the text as valid Unicode, like JavaScript's ``toWellFormed``: lone surrogates become U+FFFD."""
     if text.isascii():
         return text
     try:
@@ -91,17 +82,16 @@ _CONTROLS: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Pattern for characters that control a terminal, change the direction of text, break a line, or are invisible.
-
-Lone surrogates also match, because they cannot be written to a file. Zero-width joiners do not match, because letters
-and emoji need them.
+"""Pattern for characters that control a terminal, change the direction of text, break a line, or are invisible. Lone
+surrogates match, because they cannot be written to a file. Zero-width joiners do not match, because letters and emoji
+need them.
 """
 
 
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    If the text is one line of JSON, the result is JSON with the same value.
+    A line of JSON stays JSON with the same value.
     """
     return _CONTROLS.sub(_escape, text)
 
@@ -116,15 +106,14 @@ SHORT_JSON_LENGTH: Final = 60
 
 
 def short_json(value: object) -> str:
-    """Return the value as short JSON text for an error message. The text is printable ASCII."""
+    """Return the value as short JSON text for an error message, in printable ASCII."""
     text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
     return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return the beginning of the text, at most ``limit`` characters and, if possible, up to the end of a word.
-
-    A word that is longer than half of ``limit`` is cut, because some texts have no spaces.
+    """Return at most ``limit`` characters of the text, if possible up to the end of a word. Some texts have no spaces,
+    so a word that is longer than half of ``limit`` is cut.
     """
     if len(text) <= limit:
         return text
@@ -137,9 +126,8 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts a value to plain JSON. First converts the value itself, and then each member in the same way.
-
-    A nesting level takes only two Python frames, so that ``MAX_DEPTH`` levels fit Python's stack.
+    """Converts a value to plain JSON. A nesting level takes only two Python frames, so that ``MAX_DEPTH`` levels fit
+    Python's stack.
     """
 
     def __init__(self, *, lossy: bool) -> None:
@@ -208,9 +196,8 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Convert only the value itself to a plain type. Its members stay unchanged.
-
-    The result is a scalar, an enum member, ``dict``, ``list`` or ``frozenset``. Raises for a value of any other type.
+    """Convert only the value itself, not its members, to a scalar, an enum member, ``dict``, ``list`` or ``frozenset``.
+    Raises for any other type.
     """
     match value:
         case Enum() | None | bool():
@@ -245,11 +232,7 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """Convert a value whose type comes from a library, such as numpy, to a plain type. Members are not converted.
-
-    Such libraries are not imported here. ``pydantic_core`` is imported only for a type that this function does not
-    know.
-    """
+    """Convert a value of a library's type, such as numpy. ``pydantic_core`` is imported only for an unknown type."""
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
     if is_instance(value, "pathlib", "PurePath"):
@@ -264,17 +247,15 @@ def _shape_of_library_type(value: Any) -> Any:
 
 
 def is_instance(value: Any, module: str, *classes: str) -> bool:
-    """Return True if the value is an instance of one of the module's ``classes``.
-
-    The function does not import the module: as long as no code has loaded the module, its classes have no instances.
+    """Return True if the value is an instance of one of the module's ``classes``. Does not import the module, because
+    classes of a module that is not loaded have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
-    """Return the sort key of a JSON value. The order is: nulls, booleans, numbers, texts, and then arrays and objects
-    by their JSON text."""
+    """Order: nulls, booleans, numbers, texts, and then arrays and objects by their JSON text."""
     match item:
         case None:
             return (0, 0, "")

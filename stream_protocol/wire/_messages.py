@@ -1,9 +1,11 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Each release of the client may add keys, parts and states. So the parser keeps unknown keys unchanged. A
-key whose value is ``null`` counts as absent. The parser checks the chat id, and the types of the keys that the server
-reads. No content of a message is trusted, because a browser sent it.
+``ai@7.0.173``. Each release of the client may add keys, parts and states, so unknown keys stay unchanged. A key whose
+value is ``null`` counts as absent.
+
+The parser checks the chat id, and the types of the keys that the server reads. No content of a message is trusted,
+because a browser sent it.
 """
 
 import json
@@ -20,7 +22,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._ui_messages import UIMessage
 
 MAX_CHAT_ID_LENGTH: Final = 128
-"""The maximum number of characters of a chat id. ADK's database column for session ids has this length."""
+"""The maximum number of characters of a chat id, as in ADK's database column for session ids."""
 
 MAX_MESSAGES: Final = 20_000
 """The maximum number of messages in a request."""
@@ -29,14 +31,13 @@ MAX_PARTS: Final = 5_000
 """The maximum number of parts of a message."""
 
 MAX_KEYS: Final = 1_000
-"""The maximum number of keys of the body, of a message and of a part. The limit exists because the server copies these
-objects."""
+"""The maximum number of keys of the body, of a message and of a part, because the server copies these objects."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""The number of parts and messages that are checked between two pauses. Checking them takes about 2 ms."""
+"""The number of parts and messages that are checked between two pauses, in about 2 ms."""
 
 HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""Advice in the error for a body that is too large. By default, clients send the whole chat with all of its files."""
+"""Advice in the error for a large body. By default, clients send the whole chat with all files."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
 
@@ -51,7 +52,7 @@ _SDK_4_KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "file": ("mimeType", "mediaType"),
     "source": ("source", "sourceId"),
 }
-"""Type of a part -> its key in AI SDK 4, and the key that replaces it in later versions."""
+"""Type of a part -> its key in AI SDK 4, and the later key."""
 
 _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
 _MESSAGE_KEYS: Final = frozenset({"id", "role", "parts", "metadata"})
@@ -140,10 +141,9 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """Generator that parses a chat request in slices of some milliseconds, and returns the request.
-
-    After each slice, the generator yields the approximate memory of the slice's values in bytes. The characters of
-    texts are not counted. Raises the same errors as ``parse_chat_request``.
+    """Generator that parses a chat request in slices of some milliseconds, and returns the request. After each slice,
+    the generator yields the approximate memory of the slice's values in bytes, without the characters of texts. Raises
+    the same errors as ``parse_chat_request``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -167,11 +167,11 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message. Works in slices, like ``parse_chat_request_in_slices``.
-    ``chat_id``: the id of the chat.
+    """Parse a request body that is a single user message, in short slices like ``parse_chat_request_in_slices``. Keys
+    that do not belong to a message are put in ``ChatRequest.body``.
 
-    Keys that do not belong to a message are put in ``ChatRequest.body``. Raises the errors of ``parse_chat_request``,
-    and ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
+    Raises the errors of ``parse_chat_request``, and ``ChatRequestError`` (422) if the message has no id or its role is
+    not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = {"role": "user", **_object(parsed, "The message")}
@@ -196,8 +196,8 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return ``value`` if it is a valid chat id. A chat id must be usable as a session id of ADK, and as one segment of
-    a URL path. Raises ``ChatRequestError`` (400) for any other value."""
+    """Return a valid chat id: usable as a session id of ADK, and as one segment of a URL path. Raises
+    ``ChatRequestError`` (400) for any other value."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -217,7 +217,7 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Parse a request body in slices. Return the size of the body in bytes, and the JSON object in the body."""
+    """Parse a request body in slices. Return its size in bytes, and its JSON object."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -234,10 +234,8 @@ def _parse_json_object(
 
 
 def _check_body(body: object) -> None:
-    """Check the Python type of a request body.
-
-    Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a value
-    that cannot be a body, such as a request object.
+    """Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a
+    value that cannot be a body, such as a request object.
     """
     if isinstance(body, list | int | float | None):
         raise ChatRequestError("The request body must be a JSON object.")
@@ -272,10 +270,8 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Check that a JSON value is a UI message, and return the UI message. ``value`` is not changed. ``name``: the name
-    of the message in error texts.
-
-    Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
+    """Return a JSON value as a UI message. ``name``: the name of the message in error texts. Raises
+    ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """
     message = _object(value, name)
     if _is_of_sdk_4(message):
@@ -300,7 +296,7 @@ _REQUIRED_STRINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "tool-": ("toolCallId", "state"),
     }
 )
-"""Type of a part -> keys that must be strings, because the server reads them. Parts of other types are not checked."""
+"""Type of a part -> keys that must be strings, because the server reads them."""
 
 
 def _part(value: object, name: str) -> dict[str, Any]:
@@ -311,6 +307,8 @@ def _part(value: object, name: str) -> dict[str, Any]:
         _require_string(part, name, key)
     if kind == "file":
         _check_optional(part, name, "filename", str)
+    if kind in ("tool-", "dynamic-tool"):
+        _check_optional(part, name, "errorText", str)
     if kind in ("tool-", "dynamic-tool") and "approval" in part:
         approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
         _require_string(approval, f"The approval in {name.lower()}", "id")
@@ -343,11 +341,10 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 
 
 def _is_of_sdk_4(message: object) -> bool:
-    """Return True for a message in the format of AI SDK 4.
+    """Return True for a message in the format of AI SDK 4, which has its text in ``content`` and, from 4.2 on, also in
+    ``parts``. Its ``useChat`` sends no message id and no trigger.
 
-    In AI SDK 4, a message has its text in ``content``. From 4.2 on, it also has ``parts``. The ``useChat`` of AI SDK 4
-    sends no message id and no trigger. Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of
-    ``vercel/ai``, read at ``ai@4.3.19``.
+    Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``.
     """
     if not isinstance(message, dict):
         return False

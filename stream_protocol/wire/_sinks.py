@@ -1,12 +1,10 @@
 """Sinks: the objects to which the converter writes. Only this module builds chunks.
 
-A ``Sink`` has one method for each chunk type. The method builds the chunk and passes it to ``emit``. ``ChunkSink``
-stores dictionaries, and ``SseSink`` stores bytes. ``TransformedSink`` passes each chunk to a hook first. All values
-that a sink gets must be plain JSON.
+A ``Sink`` has one method for each chunk type. ``ChunkSink`` stores dictionaries, and ``SseSink`` stores bytes.
+``TransformedSink`` passes each chunk to a hook first. All values must be plain JSON.
 
-Nearly all chunks of a stream are deltas. So ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
-``DeltaWriter`` for the deltas of the part. For all deltas of a part, the writer of ``SseSink`` encodes their equal
-beginning only once.
+Nearly all chunks of a stream are deltas. So the methods that start a part return a ``DeltaWriter``. The writer of
+``SseSink`` encodes the equal beginning of a part's deltas only once.
 """
 
 from abc import ABC, abstractmethod
@@ -34,7 +32,7 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool-input-delta": ("toolCallId", "inputTextDelta"),
     }
 )
-"""Type of a delta -> the key of the part's id, and the key of the delta's text."""
+"""Type of a delta -> the keys of the part's id and of the delta's text."""
 
 T = TypeVar("T")
 
@@ -55,33 +53,32 @@ class DeltaWriter(ABC, Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Base class of sinks. A sink builds chunks, and has one method for each chunk type.
-
-    A method omits an optional key whose value is ``None``. ``input``, ``output`` and ``data`` are always written.
+    """Base class of sinks. A method omits an optional key whose value is ``None``. ``input``, ``output`` and ``data``
+    are always written.
     """
 
     __slots__ = ("queue",)
 
     makes_items: ClassVar[bool] = True
-    """True if each delta becomes exactly one item. In this case, ``DeltaWriter.make`` can return the item."""
+    """True if each delta becomes exactly one item."""
 
     def __init__(self, queue: list[T] | None = None) -> None:
         self.queue: list[T] = [] if queue is None else queue
-        """The written items that were not taken yet, oldest first."""
+        """The items that were not taken yet, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Write a complete chunk."""
 
     def take(self) -> list[T]:
-        """Return the chunks (or SSE events) in the sink's queue, oldest first, and remove them."""
+        """Remove and return the items in the queue, oldest first."""
         taken = self.queue[:]
         self.queue.clear()
         return taken
 
     @abstractmethod
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
-        """Return the object that writes the deltas of a message part."""
+        """Return the writer for the deltas of a message part."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
         """Write a chunk. ``optional``: keys that are omitted if their value is ``None``."""
@@ -118,7 +115,7 @@ class Sink(ABC, Generic[T]):
     def text_end(
         self, part_id: str, provider: ProviderMetadata | None = None, citations: list[TextCitation] | None = None
     ) -> None:
-        """Write the end of a text part. Pass ``citations`` only for v7 clients since 7.0.138."""
+        """Pass ``citations`` only for v7 clients since 7.0.138."""
         self._write({"type": "text-end", "id": part_id}, citations=citations, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
@@ -193,7 +190,7 @@ class Sink(ABC, Generic[T]):
     def tool_approval_request(
         self, approval_id: str, call_id: str, *, reason: str | None = None, descriptor: Any = None
     ) -> None:
-        """Write an approval request. Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
+        """Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
         self._write(
             {"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id},
             reason=reason,
@@ -201,7 +198,7 @@ class Sink(ABC, Generic[T]):
         )
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
-        """Write the user's answer to an approval request, for v7 clients."""
+        """For v7 clients."""
         self._write({"type": "tool-approval-response", "approvalId": approval_id, "approved": approved}, reason=reason)
 
     def tool_output_available(
@@ -247,15 +244,15 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
-        """Write a file of the model's reasoning, for v7 clients."""
+        """For v7 clients."""
         self._write({"type": "reasoning-file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
-        """Write an app-defined part, for v7 clients."""
+        """For v7 clients."""
         self._write({"type": "custom", "kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
-        """Write a user message that the run received while it worked, for clients since 7.0.163."""
+        """For clients since 7.0.163."""
         self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
@@ -264,8 +261,6 @@ class Sink(ABC, Generic[T]):
 
 
 class ChunkSink(Sink[AnyChunk]):
-    """Sink that stores chunks as dictionaries."""
-
     __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
@@ -276,8 +271,6 @@ class ChunkSink(Sink[AnyChunk]):
 
 
 class SseSink(Sink[bytes]):
-    """Sink that stores each chunk as the bytes of one SSE event."""
-
     __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
@@ -288,8 +281,6 @@ class SseSink(Sink[bytes]):
 
 
 class _SseDeltas(DeltaWriter[bytes]):
-    """Writes the deltas of one message part as SSE events. Encodes the equal beginning of these events only once."""
-
     __slots__ = ("_front", "_queue")
 
     def __init__(self, queue: list[bytes], kind: DeltaType, part_id: str) -> None:
@@ -311,8 +302,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes each chunk to an app's hook, and the result to an inner sink.
 
-    If the hook raises, the caller of the converter gets the exception. Then the hook is never called again, and the
-    sink writes only the chunks that end the response.
+    If the hook raises, the caller of the converter gets the exception. Then the hook is never called again, so that the
+    chunks that end the response can be written.
     """
 
     __slots__ = ("_target", "transform")
@@ -336,8 +327,6 @@ class TransformedSink(Sink[T]):
 
 
 class _ChunkDeltas(DeltaWriter[Any]):
-    """Passes the deltas of one message part to a sink, as chunks that are dictionaries."""
-
     __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
 
     def __init__(self, sink: Sink[Any], kind: DeltaType, part_id: str) -> None:
@@ -364,8 +353,7 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Return an item that the app's hook ``transform`` has returned. Raises ``StreamProtocolError`` if the item is not
-    a chunk."""
+    """Raises ``StreamProtocolError`` if the hook ``transform`` has returned something that is not a chunk."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

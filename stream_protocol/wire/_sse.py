@@ -27,7 +27,7 @@ SSE_DONE: Final = b"data: [DONE]\n\n"
 """The last event of an SSE response. The AI SDK's client ignores it, but other clients wait for it."""
 
 SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
-"""A comment, which SSE readers ignore. It keeps proxies from closing an idle connection."""
+"""A comment, which keeps proxies from closing an idle connection."""
 
 
 def encode_sse(chunk: AnyChunk) -> bytes:

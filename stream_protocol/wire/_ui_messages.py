@@ -88,9 +88,8 @@ class SteeringMessagePart(TypedDict):
 
 
 class Approval(TypedDict):
-    """The approval of a tool call. ``approved`` is absent until the user decides.
-
-    If the server adds other keys to the approval, the client sends these keys back unchanged.
+    """The approval of a tool call. ``approved`` is absent until the user decides. The client sends unknown keys back
+    unchanged.
     """
 
     id: str
@@ -157,8 +156,7 @@ def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
 
 
 def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Return True if the output of a call is the message of a sub-agent. The id of such a message is the id of the
-    call."""
+    """Return True if the output of a call is the message of a sub-agent, whose id is the id of the call."""
     match output:
         case {"id": str(message_id), "role": "assistant", "parts": list()}:
             return bool(message_id == call_id)
@@ -166,12 +164,12 @@ def is_nested_message(output: Any, call_id: Any) -> bool:
 
 
 RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
-"""The error text of a call that ended because its run was stopped."""
+"""The error text of a call whose run was stopped."""
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Return the output of a tool call in the form that the model reads. If the output is a sub-agent's message, return
-    only the tool's result."""
+    """Return the output of a tool call as the model reads the output: of a sub-agent's message, only the tool's
+    result."""
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output
@@ -184,5 +182,4 @@ def tool_result(part: ToolPart) -> Any:
 
 
 def tool_name(part: ToolPart) -> str:
-    """Return the name of the tool that the part calls."""
     return part.get("toolName", "") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")

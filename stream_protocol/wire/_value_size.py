@@ -7,15 +7,13 @@ from typing import Any, Final
 from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
-"""The maximum number of characters and bytes in the texts of one value.
-
-The conversion of a value with this length to JSON blocks the event loop for about 50 ms.
+"""The maximum number of characters and bytes in the texts of one value. Converting this length to JSON blocks the event
+loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The maximum number of array items, object values and object keys in one value, on all levels.
-
-The conversion of a value with so many items to JSON also blocks the event loop for about 50 ms.
+"""The maximum number of array items, object values and object keys in one value, on all levels. Converting so many
+items to JSON blocks the event loop for about 50 ms.
 """
 
 
@@ -23,8 +21,8 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more than ``max_items`` members on all levels together. Also return True if its texts
-    and bytes together have more than ``max_length`` characters and bytes.
+    """Return True if a value has more than ``max_items`` members on all levels. Also return True if its texts and bytes
+    are longer than ``max_length`` in total.
 
     Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
     itself may pass this check, but ``json_value`` refuses it.
@@ -61,8 +59,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container such as a list, or the length of any other value. The keys of an object count
-    as members."""
+    """Return the members of a container (of an object, also the keys), or the length of any other value."""
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

@@ -128,7 +128,7 @@ class FakeBackend:
         last = sent["messages"][-1]
         running = self.runs.get(sent["id"])
         if running is not None and not running.over:
-            if running.asked == last["id"] and self.fault != "repeated run":
+            if running.asked == last["id"] and self.fault != "repeated POST runs once":
                 return self.stream(running)
             await running.end(*ABORT)
         run = Run(self.message_id(sent), last["id"])
@@ -153,7 +153,7 @@ class FakeBackend:
         if not isinstance(sent.get("messages"), list):
             return Response("bad messages", 500 if self.fault == "wrong types" and sent else 422)
         if not sent["messages"]:
-            return Response("no messages", 200 if self.fault == "no messages" else 422)
+            return Response("no messages", 200 if self.fault == "POST without messages" else 422)
         return None
 
     def refused_status(self, sent: Json) -> int | None:
@@ -275,7 +275,7 @@ class FakeBackend:
         if run is not None and self.fault == "stop then resume" and run.stopped:
             return self.stream(run)
         if run is None or run.over:
-            return Response(status_code=404 if self.fault == "nothing to resume" else 204)
+            return Response(status_code=404 if self.fault == "resume without run" else 204)
         if self.fault == "resume":
             for _ in range(20):
                 if not run.readers:
@@ -289,12 +289,12 @@ class FakeBackend:
             run.stopped = True
             await run.end(*(ABORT[:-1] + END[1:] if self.fault == "stop" else ABORT))
             return Response(status_code=202)
-        return Response(status_code=500 if self.fault == "stop nothing" else 202)
+        return Response(status_code=500 if self.fault == "stop without run" else 202)
 
     def store(self, sent: Json) -> None:
         """Store the messages of a request."""
         stored = self.stored.get(sent["id"], [])
-        if self.fault == "stored once" and stored and stored[-1]["id"] == sent["messages"][-1]["id"]:
+        if self.fault == "repeated POST stored once" and stored and stored[-1]["id"] == sent["messages"][-1]["id"]:
             sent = {**sent, "messages": [*sent["messages"], sent["messages"][-1]]}
         kept = ("id", "role", "parts")
         self.stored[sent["id"]] = [{key: each[key] for key in kept} for each in copy.deepcopy(sent["messages"])]

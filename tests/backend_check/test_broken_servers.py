@@ -257,7 +257,12 @@ async def test_the_address_of_a_web_page_is_no_backend() -> None:
         await checked(PageBackend().app())
 
 
-BODIES = {b"": "empty body", b"{": "not JSON", b'"messages": 1': "wrong types", b'"messages": []': "no messages"}
+BODIES = {
+    b"": "empty body",
+    b"{": "not JSON",
+    b'"messages": 1': "wrong types",
+    b'"messages": []': "POST without messages",
+}
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -300,7 +305,7 @@ async def test_a_server_without_errors_and_without_histories_may_claim_all() -> 
     results = await checked(CalmBackend().app())
     missing = {each.check.name: each.excused for each in results if each.outcome is Outcome.NOT_OFFERED}
     assert broken(results) == {}
-    assert missing == dict.fromkeys(("error", "reload", "stored once", "reloaded approval"), True)
+    assert missing == dict.fromkeys(("error", "reload", "repeated POST stored once", "reloaded approval"), True)
 
 
 async def test_a_greeting_and_a_history_that_is_only_a_list_are_fair() -> None:
@@ -330,7 +335,7 @@ async def test_a_broken_history_is_found(history: Response, reason: str) -> None
             return history
 
     found = broken(await checked(BrokenHistoryBackend().app(), "durable"))
-    assert found == dict.fromkeys(("reload", "stored once", "reloaded approval"), reason)
+    assert found == dict.fromkeys(("reload", "repeated POST stored once", "reloaded approval"), reason)
 
 
 async def test_a_dropped_file_is_found_or_at_least_not_confirmed() -> None:

@@ -87,6 +87,6 @@ BACKENDS: Final = (
         setup="The server extends the server of ai (Node) with `createResumableStreamContext`, `consumeSseStream`, and "
         "routes for resume and stop. It stores streams in the process instead of Redis.",
         guide="[Chatbot Resume Streams](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams)",
-        notes=("`repeated run`: the guide does not say what a repeated POST gets.",),
+        notes=("`repeated POST runs once`: the guide does not say what a repeated POST gets.",),
     ),
 )

@@ -16,7 +16,7 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream` has these commands and options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
+Run a command as `adk-ui-stream COMMAND`, or as `python -m stream_protocol COMMAND`.
 
 | Exit code | Meaning |
 |---|---|
@@ -37,7 +37,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`init` writes all further options into `pyproject.toml`, such as:
+`serve` reads further options from `pyproject.toml`, where `init` lists them all. For example:
 
 ```toml
 [tool.adk-ui-stream.serve]

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from stream_protocol.backend_check import PROFILES, Outcome, Result as CheckResult, checks_of
 from stream_protocol.cli import main
+from stream_protocol.wire import printable
 from tests.backend_check.fake_backend import SETTINGS, FakeBackend
 from tests.ports import free_port
 from tests.processes import HANG, started
@@ -64,7 +65,7 @@ def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
     assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
-    assert lines[2:4] == ["stream", "  holds        text answer             A response is a valid stream with text."]
+    assert lines[2:4] == ["stream", "  holds        text answer               A response is a valid stream with text."]
     assert lines[-1] == "AI SDK v6 and v7: stream 9/9"
 
 
@@ -72,7 +73,7 @@ def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prom
     with served(FakeBackend("edit").app()) as address:
         result = run(f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
     lines = result.stdout.splitlines()
-    at = lines.index("  broken       edit                    An edit does not overwrite the user message.")
+    at = lines.index("  broken       edit                      An edit does not overwrite the user message.")
     assert lines[at + 1].strip() == "The response has the id of the user message, and overwrites it."
     assert lines[at + 2].strip().startswith('chunk: {"type":"start","messageId":')
     assert lines[at + 3].strip() == "source: ai: ui/chat.ts"
@@ -89,7 +90,7 @@ def test_a_profile_is_a_claim(prompts: str) -> None:
         declared = run(*arguments, "--profile", "durable")
     assert claimed.exit_code == 1
     assert (
-        "Required by --profile, but the server does not offer: resume, second reader, nothing to resume, stop,"
+        "Required by --profile, but the server does not offer: resume, second reader, resume without run, stop,"
         in claimed.stdout
     )
     assert (declared.exit_code, "Claimed" in declared.stdout) == (0, False)
@@ -269,12 +270,12 @@ def test_a_response_that_is_not_a_stream_of_chunks_is_exit_1(kind: str, body: st
     assert reason in result.stdout
 
 
-@pytest.mark.parametrize("url", ["ftp://localhost/x", "http://", "http://a:b/"])
+@pytest.mark.parametrize("url", ["ftp://localhost/x", "http://", "http://a:b/", "http://localhost/\udcff"])
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        f"adk-ui-stream: {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+        f"adk-ui-stream: {printable(url)} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
     )
 
 

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
-from stream_protocol.server import bind_socket
+from stream_protocol.cli._command_options import require_free_port
+from stream_protocol.server import AddressError, bind_socket
 from tests.batch import batch
 from tests.conformance.fixtures import FOLDER
 from tests.processes import COMMAND, ENV, HANG, cli, started
@@ -225,7 +226,20 @@ def test_a_port_in_use_is_reported_before_adk_is_loaded(command: tuple[str, ...]
     assert f"cannot listen on 127.0.0.1:{port}: " in done.stderr
 
 
+def test_an_empty_host_is_refused_before_adk_is_loaded() -> None:
+    done = CliRunner().invoke(main, ["serve", "agent", "--host", ""])
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "Invalid value for '--host': The address must not be empty." in done.stderr
+
+
+@pytest.mark.parametrize("host", ["\ud800", "a\0b"], ids=["a surrogate", "a null character"])
+def test_a_text_that_is_no_host_name_cannot_be_listened_on(host: str) -> None:
+    require_free_port(host, 8000)
+    with pytest.raises(AddressError, match=r"^cannot listen on .*: it is not a host name$"):
+        bind_socket(host, 8000)
+
+
 def test_a_word_is_not_a_port() -> None:
     done = CliRunner().invoke(main, ["serve", "agent", "--port", "http"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "'http' is not a port: use a number from 0 to 65535" in done.stderr
+    assert '"http" is not a port: use a number from 0 to 65535' in done.stderr

@@ -159,6 +159,7 @@ NOTHING_TO_SERVE = (
         ),
         (["agent", "--replay", "."], "agent and --replay cannot be combined: serve either the agent or the recordings"),
         (["--replay", "nowhere"], "nowhere: No such file or directory"),
+        (["--replay", "n" * 300], f"{'n' * 300}: File name too long"),
         (["--replay", "empty"], "empty: the folder has no recordings"),
         (
             ["--replay", "a.expected.jsonl"],

@@ -75,11 +75,11 @@ def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | 
     ("options", "told"),
     [
         ({"max-runs": 0}, "max-runs: 0: use a whole number from 1"),
-        ({"max-runs": "many"}, "max-runs: 'many': use a whole number from 1"),
+        ({"max-runs": "many"}, 'max-runs: "many": use a whole number from 1'),
         ({"max-runs": True}, "max-runs must be a single value"),
         ({"max-runs": [1]}, "max-runs must be a single value"),
         ({"lease": 0}, "lease: 0 is not a number of seconds: use a number above 0"),
-        ({"lease": "nan"}, "lease: 'nan' is not a number of seconds"),
+        ({"lease": "nan"}, 'lease: "nan" is not a number of seconds'),
         ({"disconnect-grace": -1}, "disconnect-grace: -1 is not a number of seconds: use 0 or more"),
         ({"log-whole": "my_app"}, 'log-whole must be a list, such as ["first", "second"]'),
         ({"show-errors": "yes"}, "show-errors must be true or false"),
@@ -100,6 +100,26 @@ def test_a_wrong_option_is_one_line_that_names_it(folder: Path, options: dict[st
         done = CliRunner().invoke(main, ["serve", *arguments])
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert done.stderr.startswith(f"adk-ui-stream: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"disconnect-grace = {10**400}", "disconnect-grace: a number of more than 60 digits is not a number of"),
+        ("disconnect-grace = inf", "disconnect-grace: inf is too many seconds: use at most 1,000,000,000"),
+        ("lease = 1e20", "lease: 1e+20 is too many seconds: use at most 1,000,000,000"),
+        ("max-runs = inf", "max-runs: inf: use a whole number from 1"),
+        (f"max-runs = {10**400}", "max-runs: a number of more than 60 digits: use a whole number from 1"),
+        ("max-runs = 2026-01-01", "max-runs must be a single value"),
+        ('audit = {file = "audit.jsonl"}', "audit must be a single value"),
+        ('log-whole = [{logger = "my_app"}]', 'log-whole must be a list, such as ["first", "second"]'),
+    ],
+)
+def test_a_value_of_toml_that_no_option_takes_is_one_line(folder: Path, line: str, told: str) -> None:
+    (folder / "pyproject.toml").write_text(f"[tool.adk-ui-stream.serve]\n{line}\n")
+    done = CliRunner().invoke(main, ["serve", "agent"])
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"adk-ui-stream: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
 
 
 def test_a_file_that_is_no_toml_is_one_line(folder: Path) -> None:

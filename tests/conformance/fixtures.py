@@ -177,7 +177,8 @@ def _with_reasons(event: Event, turn: Turn) -> Event:
 
 def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options), CallIds(turn.taken_ids))
-    output = RunOutput(conversion)
+    output = RunOutput()
+    output.follow(conversion)
     for event in turn.events:
         conversion.feed(event)
     if turn.raised is None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -35,8 +36,9 @@ TOOLS: Final = ("dig", "delve")
 
 
 def column(name: str) -> Mapping[str, str]:
-    """The rows of the table, each with its cell in the column."""
-    _, head, below = (ROOT / "docs" / "durable.md").read_text().partition(HEAD)
+    """The rows of the table without their links, each with its cell in the column."""
+    page = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", (ROOT / "docs" / "durable.md").read_text())
+    _, head, below = page.partition(HEAD)
     names = [cell.strip() for cell in head.split("|")[1:-1]]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in below.partition("\n\n")[0].splitlines()]
     return {line[0]: line[names.index(name)] for line in lines[1:]}
@@ -273,7 +275,7 @@ async def endings(deployment: Deployment) -> dict[str, str]:
     deployment.tool_log.open("ended")
     goes_on = await deployment.says("ended", "two")
     assert goes_on == (last != "abort")
-    return {"Runs of a terminating worker": "continue on another worker" if goes_on else "end after `--drain`"}
+    return {"Runs of a terminating worker": "continue on another worker" if goes_on else "end after `--drain` seconds"}
 
 
 async def pauses(deployment: Deployment) -> dict[str, str]:

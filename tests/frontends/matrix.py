@@ -65,7 +65,7 @@ def table() -> str:
     partly = {cell.action for cell in known if not cell.tests}
     names = [*COLUMNS.values()]
     everywhere = [f"- {action}" for action in ACTIONS if action not in partly]
-    first = f"Tests run {', '.join(names[:-1])} and {names[-1]} with `ai` 6 and 7. All support these actions:"
+    first = f"Tests run {', '.join(names[:-1])} and {names[-1]} with `ai` 6 and 7. All frontends support:"
     return "\n".join([first, "", *everywhere, *_partly(known, partly)])
 
 

@@ -20,7 +20,7 @@ CODE: Final = (
 def restyled_at_once(trace: bytes) -> int:
     """Return the number of elements in the largest update of styles."""
     updates = [each for each in json.loads(trace)["traceEvents"] if each["name"] == "UpdateLayoutTree"]
-    counts = [each["args"]["elementCount"] for each in updates if "elementCount" in each.get("args", {})]
+    counts: list[int] = [each["args"]["elementCount"] for each in updates if "elementCount" in each.get("args", {})]
     assert counts, "the trace holds no update of styles"
     return max(counts)
 

@@ -13,10 +13,12 @@ from google.genai import types
 from httpx import Response
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, FilePolicy
+from stream_protocol.serving import ChatService, FilePolicy, create_app
 from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
+from tests.comparable_messages import comparable
+from tests.serving.chat_client import Page
 from tests.serving.support import chat, client, only, said, stream
 
 
@@ -72,6 +74,35 @@ async def test_an_artifact_is_served_under_its_url(name: str) -> None:
     ]
     newest = await artifact_app.get(artifact_url("/api/chat", "c1", name, 0).partition("?")[0])
     assert newest.content == b"new"
+
+
+async def test_a_text_that_ends_within_a_character_is_served() -> None:
+    artifact_app = ArtifactApp()
+    await artifact_app.save("note.txt", types.Part(text="a\ud83d"))
+    assert (await artifact_app.get("/api/chat/c1/artifacts/note.txt")).text == "a\ufffd"
+
+
+async def test_a_chat_with_a_file_whose_name_ends_within_a_character_stays_readable() -> None:
+    async def save(tool_context: ToolContext) -> None:
+        """Saves."""
+        await tool_context.save_artifact("a\ud83d.txt", types.Part(text="x"))
+
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[Call("save"), "Done."]), tools=[save])
+    runner = Runner(
+        app_name="root",
+        agent=agent,
+        session_service=InMemorySessionService(),
+        artifact_service=InMemoryArtifactService(),
+    )
+    page = Page(create_app(runner))
+    await page.send("save")
+    (saved,) = [part for part in page.messages[-1]["parts"] if part["type"] == "data-adk-artifact"]
+    assert saved["data"] == {
+        "filename": "a\ufffd.txt",
+        "version": 0,
+        "url": "/api/chat/c1/artifacts/a%EF%BF%BD.txt?version=0",
+    }
+    assert comparable(await page.stored()) == comparable(page.messages)
 
 
 async def test_a_text_is_served_as_text() -> None:

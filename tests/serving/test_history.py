@@ -410,3 +410,17 @@ async def test_a_message_keeps_its_metadata_until_the_answer_to_its_call_is_stor
         store.free.set()
     assert comparable(before) == comparable(asked)
     await assert_stored_is_shown(page)
+
+
+SEARCH = types.Part(tool_call=types.ToolCall(id="s", tool_type=types.ToolType.GOOGLE_SEARCH_WEB, args={"q": "sea"}))
+FOUND = types.Part(tool_response=types.ToolResponse(id="s", response={"found": 3}))
+
+
+@pytest.mark.parametrize("streamed", [[SEARCH], ["Hm.", SEARCH], [SEARCH, FOUND, "Three"]], ids=len)
+async def test_a_tool_of_the_provider_that_a_failed_model_had_streamed_stays(streamed: list[Any]) -> None:
+    page = Page(create_app(LlmAgent(name="root", model=ScriptedLlm(turns=[[*streamed, RuntimeError("gone")], "Yes."]))))
+    await page.send("go")
+    assert [part["toolName"] for part in page.messages[-1]["parts"] if "toolCallId" in part] == ["google_search_web"]
+    assert comparable(await page.stored()) == comparable(page.messages)
+    await page.send("again")
+    assert comparable(await page.stored()) == comparable(page.messages)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
@@ -16,6 +17,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.base._times import ServiceTimes
+from stream_protocol.serving.engine import RunRecord
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from tests.serving.fake_engine import FakeEngine
@@ -89,17 +91,20 @@ async def test_a_stopped_message_is_kept_if_the_engine_cannot_record_its_repetit
 
 
 class Dying(InMemorySessionService):
-    """Its worker dies when it has stored so many more events."""
+    """Its worker dies when it has stored so many more events. If ``hangs``, no further event is stored before that."""
 
     def __init__(self) -> None:
         super().__init__()
         self.left: int | None = None
+        self.hangs = True
         self.died = asyncio.Event()
 
     async def append_event(self, session: Session, event: Event) -> Event:
         if self.left == 0:
             self.died.set()
-            await asyncio.Event().wait()
+            if self.hangs:
+                await asyncio.Event().wait()
+            self.left = None
         if self.left is not None:
             self.left -= 1
         return await super().append_event(session, event)
@@ -130,33 +135,93 @@ async def ask(worker: Worker, body: dict[str, Any]) -> list[Any]:
     return await read(await worker.service.respond(parse_chat_request(body), user_id=USER))
 
 
-async def die_during(request: Coroutine[Any, Any, object], worker: Worker, workers: DyingWorkers, stored: int) -> None:
-    """Let the worker die during the request, after it has stored this many events. A shorter request ends first."""
-    workers.sessions.left = stored
+async def die_during(
+    request: Coroutine[Any, Any, object], worker: Worker, workers: DyingWorkers, stored: int, steps: int = 0
+) -> None:
+    """Let the worker die during the request, after it has stored this many events. A shorter request ends first.
+
+    ``steps``: the worker goes on for so many steps of the event loop before it dies.
+    """
+    workers.sessions.left, workers.sessions.hangs = stored, not steps
     asking, dying = asyncio.create_task(request), asyncio.create_task(workers.sessions.died.wait())
     await asyncio.wait({asking, dying}, return_when=asyncio.FIRST_COMPLETED)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    workers.sessions.left, workers.sessions.hangs = 0, True  # the dead worker stores nothing more
     await worker.die()
     await asyncio.gather(asking, return_exceptions=True)
     dying.cancel()
     workers.sessions.left = None
 
 
+class Replaced:
+    """A chat whose second message is replaced: by an edit, or by a shorter history."""
+
+    def __init__(self, kind: str, workers: DyingWorkers) -> None:
+        self._workers = workers
+        self._options: dict[str, Any] = {} if kind == "edited" else {"truncated_history": "rewind"}
+        self._body = (
+            chat(said("ho", "u2"), chat_id="c1", messageId="u2")
+            if kind == "edited"
+            else chat(said("pay"), said("ho", "u3"), chat_id="c1")
+        )
+
+    async def replace(self, die: Callable[[Coroutine[Any, Any, object], Worker], Coroutine[Any, Any, None]]) -> None:
+        """Replace the message. ``die``: lets the worker die while it handles the request."""
+        async with self._workers.worker(agent=paying(), **self._options) as worker:
+            await ask(worker, chat(said("pay"), chat_id="c1"))
+            await ask(worker, chat(said("pay"), said("hi", "u2"), chat_id="c1"))
+            await die(ask(worker, self._body), worker)
+
+    async def check(self) -> None:
+        """Check that the next worker finds the earlier message, or the message that replaces it, with its reply."""
+        agent = paying()
+        async with self._workers.worker(agent=agent, **self._options) as worker:
+            await self._workers.forgotten()
+            await worker.service.runs.free()
+            found = await words(worker.service, USER)
+            assert found in (["pay", "hi", "Reply to hi."], ["pay", "ho", "Reply to ho."])
+            await ask(worker, self._body)
+            assert await words(worker.service, USER) == ["pay", "ho", "Reply to ho."]
+        model: Any = agent.model
+        prompts = [[part.text for content in each.contents for part in content.parts or []] for each in model.requests]
+        assert not any("Reply to hi." in prompt for prompt in prompts)
+
+
+@pytest.mark.parametrize("kind", ["edited", "truncated"])
 @pytest.mark.parametrize("stored", range(7))
-async def test_a_worker_that_dies_while_it_rewinds_a_chat_loses_no_message(stored: int) -> None:
-    """The chat has either its earlier message, or the message that replaces it, with its reply."""
+async def test_a_worker_that_dies_while_it_rewinds_a_chat_loses_no_message(stored: int, kind: str) -> None:
     workers = DyingWorkers()
-    async with workers.worker(agent=paying()) as worker:
-        await ask(worker, chat(said("pay"), chat_id="c1"))
-        await ask(worker, chat(said("hi", "u2"), chat_id="c1"))
-        edited = chat(said("ho", "u2"), chat_id="c1", messageId="u2")
-        await die_during(ask(worker, edited), worker, workers, stored)
-    async with workers.worker(agent=paying()) as worker:
-        await workers.forgotten()
-        await worker.service.runs.free()
-        found = await words(worker.service, USER)
-        assert found in (["pay", "hi", "Reply to hi."], ["pay", "ho", "Reply to ho."])
-        await ask(worker, edited)
-        assert await words(worker.service, USER) == ["pay", "ho", "Reply to ho."]
+    replaced = Replaced(kind, workers)
+    await replaced.replace(lambda request, worker: die_during(request, worker, workers, stored))
+    await replaced.check()
+
+
+@pytest.mark.parametrize("kind", ["edited", "truncated"])
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_worker_that_dies_at_a_random_moment_of_a_rewind_loses_no_message(seed: int, kind: str) -> None:
+    """The worker dies between two steps of the event loop, not only between two stored events."""
+    workers = DyingWorkers()
+    replaced = Replaced(kind, workers)
+    draw = random.Random(f"{kind} {seed}")
+    stored, steps = draw.randrange(5), draw.randrange(1, 12)
+    await replaced.replace(lambda request, worker: die_during(request, worker, workers, stored, steps))
+    await replaced.check()
+
+
+@pytest.mark.parametrize("stored", range(3))
+async def test_a_run_of_an_older_release_that_rewinds_is_recovered(stored: int) -> None:
+    """Its record does not contain the rewind."""
+    workers = DyingWorkers()
+    replaced = Replaced("edited", workers)
+    await replaced.replace(lambda request, worker: die_during(request, worker, workers, stored))
+    for kept in workers.kept.runs.values():
+        stored_record = kept.record.to_json()
+        assert stored_record.pop("rewind_before") is not None
+        older = RunRecord.from_json(stored_record)
+        assert older is not None
+        kept.record = older
+    await replaced.check()
 
 
 @pytest.mark.parametrize("stored", range(5))

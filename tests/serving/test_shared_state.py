@@ -25,7 +25,7 @@ class Filters(BaseModel):
     nights: int = 1
 
 
-SHARED = SharedState(read=["cart"], write={"filters": Filters, "theme": {"enum": ["light", "dark"]}})
+SHARED = SharedState(read=["cart"], write={"filters": Filters, "theme": {"enum": ["light", "dark"]}, "weight": float})
 
 
 def buy(item: str, tool_context: ToolContext) -> dict[str, Any]:
@@ -73,6 +73,17 @@ async def test_the_page_gets_the_named_keys_live_and_after_a_reload() -> None:
     assert page.parts_of_state() == [{"cart": ["tea"]}]
     assert await page.state() == {"cart": ["tea"]}
     assert comparable(await page.stored()) == comparable(page.messages)
+
+
+async def test_a_value_of_any_type_that_a_tool_wrote_reaches_the_page_as_json() -> None:
+    def mark(tool_context: ToolContext) -> None:
+        """Marks."""
+        tool_context.state["cart"] = {2**70}  # the store in memory keeps the object
+
+    page = StatePage(Call("mark"), "ok", tools=[mark])
+    await page.send("mark")
+    assert await page.state() == {"cart": [str(2**70)]}
+    assert (await page.patch({"theme": "dark"})).json() == {"state": {"cart": [str(2**70)], "theme": "dark"}}
 
 
 async def test_what_the_page_writes_between_turns_is_there_in_the_next(sessions: BaseSessionService) -> None:
@@ -173,6 +184,7 @@ HOSTILE: dict[str, tuple[Any, int]] = {
     "a prototype within": ({"filters": {"city": "Oslo", "__proto__": {}}}, 422),
     "null": ({"theme": None}, 422),
     "a list": ([], 400),
+    "a number that JSON does not have": ({"weight": "nan"}, 422),
     "too many bytes": ({"filters": {"city": "x" * 70_000}}, 413),
     "too many levels": (
         {"filters": {"city": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}},

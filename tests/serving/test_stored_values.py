@@ -161,6 +161,14 @@ async def test_every_store_keeps_what_the_page_was_shown(sessions: BaseSessionSe
     assert outputs["texts"] == {"result": ["\ufffd", "\ufffd", "\u2028", "é"]}
 
 
+async def test_every_store_keeps_a_reply_with_a_broken_character(sessions: BaseSessionService, tmp_path: Path) -> None:
+    said: list[str | Call] = ["a \ud83d", Call("nothing", {"x": "b \ud83d"})]
+    tools = [tool("nothing", lambda: None)]
+    root = LlmAgent(name="root", model=ScriptedLlm(turns=[said, "Done \ud83d."]), tools=tools)
+    message = await Chat(root, tmp_path, sessions).send()
+    assert [part["text"] for part in message["parts"] if part["type"] == "text"] == ["a \ufffd", "Done \ufffd."]
+
+
 async def test_every_store_refuses_what_is_not_json_and_the_run_goes_on(
     sessions: BaseSessionService, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -250,6 +250,26 @@ def test_a_credential_of_another_kind_is_not_taken_and_none_is_waited_for() -> N
     assert isinstance(plan(request(output("A", 1)), Transcript(events)), AnsweredCalls)
 
 
+@pytest.mark.parametrize(
+    ("config", "output_of_page", "key"),
+    [
+        ("x", {"authCode": "c"}, "authConfig"),
+        ([{}], {"authCode": "c"}, "authConfig"),
+        ({"authScheme": "x"}, {"authCode": "c"}, "authScheme"),
+        ({"exchangedAuthCredential": 5}, {"authCode": "c"}, "exchangedAuthCredential"),
+        ({"exchangedAuthCredential": {"oauth2": "x"}}, {"authCode": "c"}, "oauth2"),
+        ({"authScheme": {"type": "apiKey"}, "rawAuthCredential": [1]}, {"apiKey": "k"}, "rawAuthCredential"),
+        ({"authScheme": {"type": "http"}, "exchangedAuthCredential": {"http": 5}}, {"token": "t"}, "http"),
+        ({"authScheme": {"type": "http"}, "rawAuthCredential": {"http": {"credentials": 5}}}, {"token": "t"}, "creden"),
+    ],
+    ids=str,
+)
+def test_a_request_for_a_credential_that_nobody_can_read_is_refused(config: Any, output_of_page: Any, key: str) -> None:
+    asks = event("root", call("C", "adk_request_credential", authConfig=config), waiting=["C"])
+    refused = refusal(request(output("C", output_of_page, "adk_request_credential")), [user_text(), asks])
+    assert (refused.status, f"its {key}" in str(refused)) == (422, True)
+
+
 def test_a_rewind_takes_the_calls_with_it() -> None:
     rewind = Event(author="user", invocation_id="e-2", actions=EventActions(rewind_before_invocation_id=INVOCATION))
     assert refusal(request(answer("A", "B")), [user_text(), *gated(("A", "B")), rewind]).status == 409

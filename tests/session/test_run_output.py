@@ -14,7 +14,8 @@ from tests.stream.building import code, event, fragment, picture, ran, text, tho
 def shown(events: Iterable[Event], *, send_reasoning: bool = True) -> RunOutput:
     """Return the shown content of a response with these events."""
     conversion = chunk_conversion((), None, Settings(send_reasoning=send_reasoning))
-    output = RunOutput(conversion)
+    output = RunOutput()
+    output.follow(conversion)
     for each in events:
         conversion.feed(each)
     return output
@@ -29,7 +30,8 @@ def unstored(output: RunOutput) -> list[types.Part]:
 
 def test_of_a_streamed_event_only_what_it_says_is_kept() -> None:
     conversion = chunk_conversion((), None, Settings())
-    output = RunOutput(conversion)
+    output = RunOutput()
+    output.follow(conversion)
     events = [fragment(text(f" {number}")) for number in range(200)]
     known = [ref(each) for each in events]
     for each in events:
@@ -70,7 +72,8 @@ def test_a_converter_that_is_not_asked_keeps_no_streamed_text() -> None:
 
 def test_what_the_past_had_streamed_is_not_of_this_run() -> None:
     conversion = chunk_conversion([fragment(text("Before"))], None, Settings())
-    output = RunOutput(conversion)
+    output = RunOutput()
+    output.follow(conversion)
     conversion.feed(fragment(text("Now")))
     conversion.abort()
     assert [part.text for part in unstored(output)] == ["Now"]

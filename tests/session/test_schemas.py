@@ -160,6 +160,8 @@ NOT_RUN: list[Any] = [
     {"required": "name"},
     {"properties": {"a": 5}},
     {"properties": ["a"]},
+    {"properties": 5},
+    {"dependentSchemas": None},
     {"items": [{"type": "string"}]},
     {"allOf": {}},
     {"if": {"$ref": "x:y"}, "then": False},

@@ -165,6 +165,29 @@ def test_a_stored_result_is_read_as_it_was_shown(value: Any) -> None:
     assert "\\u0000" not in json.dumps(stored.response).replace("\\\\", "")
 
 
+def test_what_a_model_wrote_with_a_broken_character_is_valid_unicode() -> None:
+    args = {"a\ud83d": ["b\ud83d"]}
+    parts = [
+        types.Part(text="a\ud83d"),
+        types.Part(text="\ud83d\ude00"),
+        types.Part(function_call=types.FunctionCall(name="f", args=args)),
+    ]
+    event = Event(author="root", content=types.Content(role="model", parts=parts))
+    assert make_storable(event, {}) == []
+    assert [part.text for part in parts] == ["a\ufffd", "\U0001f600", None]
+    assert [call.args for call in event.get_function_calls()] == [{"a\ufffd": ["b\ufffd"]}]
+    event.model_dump_json()
+
+
+def test_arguments_that_are_not_json_stay_as_they_are() -> None:
+    args = {"a": Opaque()}
+    event = Event(
+        author="root", content=types.Content(parts=[types.Part(function_call=types.FunctionCall(name="f", args=args))])
+    )
+    assert make_storable(event, {}) == []
+    assert event.get_function_calls()[0].args == args
+
+
 # State
 
 
@@ -201,6 +224,16 @@ def test_what_an_agent_wrote_is_left_out_and_told() -> None:
     assert event.actions.state_delta == {}
 
 
+@pytest.mark.parametrize("key", ["a\0", "a\ud83d"])
+def test_a_key_that_stores_refuse_is_left_out_and_told(key: str) -> None:
+    event = Event(author="root", actions=changing(**{key: 1, "kept": 1}))
+    (text,) = make_storable(event, {})
+    assert text.endswith(
+        " to a value that cannot be stored. The key has a character that stores refuse. It is left out."
+    )
+    assert event.actions.state_delta == {"kept": 1}
+
+
 def test_a_temporary_value_may_be_anything() -> None:
     value = Opaque()
     event = Event(author="root", actions=EventActions(state_delta={"temp:client": value}))
@@ -229,6 +262,7 @@ def test_agents_of_the_run_keep_the_object_that_adk_can_store(value: Any) -> Non
     value={
         "no number": (math.nan, None),
         "U+0000": ("a\0", "a\ufffd"),
+        "a lone surrogate": ("a\ud83d", "a\ufffd"),
         "of a type that ADK would store as its repr": (memoryview(b"\xfb\xff"), "+/8="),
     }
 )

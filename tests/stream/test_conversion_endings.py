@@ -485,6 +485,20 @@ def test_a_metadata_hook_that_raises_is_a_failure() -> None:
     assert kinds(chunks)[-3:] == ["text-end", "finish-step", "error"]
 
 
+@pytest.mark.parametrize("after", [[], [event(text("x"))]], ids=["last", "before more"])
+def test_an_artifact_url_that_raises_is_called_once_and_the_response_has_an_end(after: list[Event]) -> None:
+    asked: list[str] = []
+
+    def artifact_url(name: str, version: int) -> str:
+        asked.append(name)
+        raise ValueError("no")
+
+    saving = results(response("f", {"r": 1}, "A"), actions=EventActions(artifact_delta={"a.txt": 0}))
+    chunks = list(iter_chunks([event(call("f", {}, "A")), saving, *after], artifact_url=artifact_url))
+    judge(chunks)
+    assert (chunks[-1], asked) == (MASKED, ["a.txt"])
+
+
 # A hook that raises
 
 EVERYTHING = [

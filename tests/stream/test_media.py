@@ -6,7 +6,7 @@ from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, F
 
 from stream_protocol.stream._media import document_type, is_web_url
 from tests.batch import batch
-from tests.stream.building import arg, call, event, fragment, picture, piece, text, thought
+from tests.stream.building import arg, call, event, fragment, picture, piece, response, results, text, thought
 from tests.stream.running import body, kinds, only, run
 
 
@@ -23,6 +23,11 @@ def test_inline_data_is_a_data_url_in_standard_base64() -> None:
 @pytest.mark.parametrize("blob", [Blob(), Blob(mime_type="image/png")])
 def test_inline_data_without_bytes_is_nothing(blob: Blob) -> None:
     assert shown(Part(inline_data=blob)) == []
+
+
+@pytest.mark.parametrize("part", [Part(inline_data=Blob(mime_type="image/png")), Part(file_data=FileData())])
+def test_a_file_without_content_begins_no_step_in_which_the_page_would_send_again(part: Part) -> None:
+    run([event(call("f", {}, "A")), results(response("f", {"error": "no"}, "A")), event(part)])
 
 
 def test_data_of_no_known_type_is_bytes() -> None:

@@ -75,6 +75,12 @@ def test_tools_are_selected_by_name_by_a_predicate_or_all(selection: Any, select
     assert sorted(dynamic) == selected
 
 
+def test_whatever_a_selection_returns_is_true_or_false_for_the_page() -> None:
+    selection: Any = str  # a predicate that returns the tool's name
+    chunks: list[Any] = run([event(call("f", {}, "A"))], dynamic_tools=selection)
+    assert [chunk["dynamic"] for chunk in chunks if "dynamic" in chunk] == [True, True, True]
+
+
 def test_adks_control_tools_are_hidden_whatever_is_selected() -> None:
     assert Settings(hidden_tools=lambda name: False).hides("exit_loop")
     assert not Settings().hides("pay")

@@ -299,6 +299,12 @@ def by_growth(number: float) -> tuple[GrowingText, str]:
     return text, "".join(text.write(state, streaming=True) for state in ({"a": [number]}, {"a": [number], "b": "x"}))
 
 
+def test_raw_text_that_breaks_off_within_a_character_can_be_encoded() -> None:
+    text = RawText()
+    text.write(PartialArg(string_value="\ud83d"))
+    assert text.so_far() == "\ufffd"
+
+
 @pytest.mark.parametrize("streamed", [by_path, as_raw, by_growth])
 @pytest.mark.parametrize(("told", "final"), NUMBERS)
 def test_a_number_is_the_one_that_a_client_reads(

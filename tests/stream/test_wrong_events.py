@@ -116,6 +116,14 @@ def test_one_event_and_what_is_none_is_no_list_of_events(called: Any, events: An
         called(events)
 
 
+@pytest.mark.parametrize("piece", ["data: {}", 5, None, [b"data: {}"]], ids=str)
+def test_a_piece_of_a_body_that_is_not_bytes_is_told(piece: Any) -> None:
+    chunks = parse_sse([b'data: {"type":"start"}\n\n', piece])
+    assert next(chunks) == {"type": "start"}
+    with pytest.raises(TypeError, match=r"^`parse_sse` takes an iterable of bytes, and .* in it is not bytes[.]$"):
+        next(chunks)
+
+
 @pytest.mark.parametrize("past", [stream(), "e-1", HELLO, None], ids=["async", "a text", "an event", "nothing"])
 def test_the_past_is_a_list_of_events(past: Any) -> None:
     synchronous: tuple[Any, ...] = (iter_sse, iter_chunks)

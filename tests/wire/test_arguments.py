@@ -5,7 +5,7 @@ callers.
 import asyncio
 import math
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -62,6 +62,19 @@ class AsyncCall:
 async def waits(request: object) -> None: ...
 
 
+def yields(request: object) -> Iterator[object]:
+    yield request
+
+
+async def yields_later(request: object) -> AsyncIterator[object]:
+    yield request
+
+
+class Yields:
+    def __call__(self, request: object) -> Iterator[object]:
+        yield request
+
+
 TAKEN: Final[dict[str, Callable[[], object]]] = {
     "a choice": lambda: check_choice("o", "b", ("a", "b")),
     "a number among choices": lambda: check_choice("o", 6, (6, 7)),
@@ -82,6 +95,7 @@ TAKEN: Final[dict[str, Callable[[], object]]] = {
     "a function with more that is optional": lambda: check_callable("o", lambda a, b=1, *c: None, ("request",)),
     "an async function": lambda: check_callable("o", waits, ("request",)),
     "a class": lambda: check_callable("o", str, ("error",), plain=True),
+    "a generator function": lambda: check_callable("o", yields, ("request",), plain=True, may_yield=True),
     "a function without a signature": lambda: check_callable("o", dict.fromkeys, ("request",), plain=True),
     "no function": lambda: check_callable("o", None, (), or_none=True),
     "a list": lambda: check_texts("o", ["a"]),
@@ -122,9 +136,15 @@ REFUSED: Final[dict[str, Callable[[], object]]] = {
     "`o` must be a whole number from 1 to 9, not 10.": lambda: check_count("o", 10, maximum=9),
     "`o` must be a positive number of seconds, not 0.": lambda: check_seconds("o", 0),
     "`o` must be a positive number of seconds, or None, not nan.": lambda: check_seconds("o", math.nan, or_none=True),
-    "`o` must be 0 or more seconds, not inf.": lambda: check_seconds("o", math.inf, zero=True),
+    "`o` must be 0 or more seconds, not inf: use at most 1,000,000,000.": lambda: check_seconds(
+        "o", math.inf, zero=True
+    ),
     '`o` must be 0 or more seconds, not "5".': lambda: check_seconds("o", "5", zero=True),
     "`o` must be positive, not False.": lambda: check_number("o", False, lambda value: True, "positive"),
+    "`o` must be positive, not a number of more than 60 digits.": lambda: check_number(
+        "o", 10**400, lambda value: True, "positive"
+    ),
+    "`o` must be a positive number of seconds, not 1e+20: use at most 1,000,000,000.": lambda: check_seconds("o", 1e20),
     '`o` must be a function, not "me".': lambda: check_callable("o", "me", ()),
     "`o` must be a function, or None, not the coroutine waits: give the function itself, without calling it.": lambda: (
         check_callable("o", waits(1), (), or_none=True)
@@ -138,6 +158,15 @@ REFUSED: Final[dict[str, Callable[[], object]]] = {
     "`o` is called as o(a) and not awaited: it must be a plain def, not an async def.": lambda: check_callable(
         "o", AsyncCall(), ("a",), plain=True
     ),
+    "`o` is called as o(a) and not iterated: it must return its result, and not yield.": lambda: check_callable(
+        "o", yields, ("a",)
+    ),
+    "`o` is called as o(b) and not iterated: it must return its result, and not yield.": lambda: check_callable(
+        "o", Yields(), ("b",), plain=True
+    ),
+    "`o` is called as o(c) and not iterated: it must return its result, and not yield.": lambda: check_callable(
+        "o", yields_later, ("c",), may_yield=True
+    ),
     '`o` must be a list of texts, not "a": write ["a"].': lambda: check_texts("o", "a"),
     "`o` must be a list of texts, not bytes.": lambda: check_texts("o", b"a"),
     "`o` must be a list of texts, not generator.": lambda: check_texts("o", (x for x in "a")),
@@ -146,6 +175,8 @@ REFUSED: Final[dict[str, Callable[[], object]]] = {
     "`o` must be a dictionary, and 5 in it is not text.": lambda: check_mapping("o", {5: "a"}),
     "`o` must be a dictionary of texts, and 5 in it is not text.": lambda: check_mapping("o", {"a": 5}, of_texts=True),
     '`o` must be the path of a file or folder, not "".': lambda: check_path("o", ""),
+    '`o` must be the path of a file or folder, not "a\\u0000".': lambda: check_path("o", "a\0"),
+    "`o` must be the path of a file or folder, not PosixPath.": lambda: check_path("o", Path("\ud800")),
     "`o` must be the path of a file or folder, not the class Path: give an instance, Path(…).": lambda: check_path(
         "o", Path
     ),
@@ -201,7 +232,7 @@ def test_what_a_function_cannot_iterate_over_is_a_type_error(sentence: str) -> N
 def test_a_long_text_is_cut_and_a_password_left_out() -> None:
     assert shown("x" * 100) == f'"{"x" * 60}…"'
     assert shown("postgresql://ann:s3cret@db/chats") == '"postgresql://…@db/chats"'
-    assert len(shown(10**500)) == 60
+    assert shown(10**5000) == shown(-(10**60)) == "a number of more than 60 digits"
 
 
 def test_a_coroutine_that_is_refused_is_closed() -> None:

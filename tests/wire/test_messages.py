@@ -191,6 +191,10 @@ def test_any_other_chat_id_is_taken(chat_id: str) -> None:
         (with_part(type="text", text=5), "Part 1 of message 1 needs a string as its text."),
         (with_part(type="file", url="u"), "Part 1 of message 1 needs a string as its mediaType."),
         (
+            with_part(type="tool-ask", toolCallId="A", state="output-error", errorText=5),
+            "Part 1 of message 1 may only have a string as its errorText.",
+        ),
+        (
             with_part(type="file", mediaType="text/plain", url="data:,a", filename=-1),
             "Part 1 of message 1 may only have a string as its filename.",
         ),

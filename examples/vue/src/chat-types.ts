@@ -113,7 +113,7 @@ export type AdkCompaction = {
   endTimestamp: number;
 };
 
-/** Hint of a tool that needs approval, and the payload that it expects back. */
+/** The text with which a tool asks for approval, and the payload that the tool expects in the answer. */
 export type AdkConfirmation = {
   toolCallId: string;
   hint?: string;

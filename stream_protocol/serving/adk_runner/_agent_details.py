@@ -17,12 +17,11 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.errors import explain_error
 
 GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
-"""Environment variables that send Gemini requests to Google Cloud. If one of these variables is set, a new client may
-look for its credentials over the network."""
+"""Environment variables that send Gemini requests to Google Cloud. With one of them, a new client may look for its
+credentials over the network."""
 
 
 MAX_TEXT: Final = 160
-"""The maximum number of characters of a tool's description."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,12 @@ class UsedModels:
     """The models of an agent, and the API keys and packages that are missing for them."""
 
     names: tuple[str, ...]
-    """The distinct names of the models."""
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package. If a run fails because of the missing key or package, the server
-    logs the same sentence."""
+    """A sentence for each missing API key or package. The log of a failed run has the same sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:
-    """Return the distinct names of the models in an agent's tree. Creates no model."""
+    """Return the distinct model names of an agent's tree, without creating a model."""
     agents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
     named = dict.fromkeys(agent.model if isinstance(agent.model, str) else agent.model.model for agent in agents)
     named.pop("", None)  # an agent without a model inherits its parent's model
@@ -45,8 +42,8 @@ def model_names(root: BaseNode) -> tuple[str, ...]:
 
 
 def used_models(root: BaseNode) -> UsedModels:
-    """Return the models of all agents in the tree, and the missing API keys and packages. Creates each model, and lets
-    the model's library look for an API key. Sends no request."""
+    """Return the models of all agents in the tree, and what is missing for them. Creates each model, but sends no
+    request."""
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):
@@ -62,8 +59,8 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _missing_keys(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each missing API key of the model. Raises the exception of the model's library if the
-    library cannot create its client."""
+    """Yield a sentence for each missing API key. Raises the exception of a model library that cannot create its
+    client."""
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
             with silenced("asyncio"):  # asyncio reports a client that google-genai could not create
@@ -77,15 +74,12 @@ def _missing_keys(model: BaseLlm) -> Iterator[str]:
 
 
 class ToolInfo(TypedDict):
-    """The name of a tool, and the first sentence of its description."""
-
     name: str
     description: str
 
 
 def tool_infos(root: BaseNode) -> list[ToolInfo]:
-    """Return the names and descriptions of the agent's own tools. Toolsets are left out, because listing their tools
-    may need a request."""
+    """Describe the agent's own tools. Toolsets are left out, because listing their tools may need a request."""
     tools = root.tools if isinstance(root, LlmAgent) else []
     return [
         ToolInfo(name=_name(tool), description=_first_sentence(_description(tool)))

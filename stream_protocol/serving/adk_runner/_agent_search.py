@@ -1,5 +1,4 @@
-"""Searches folders for targets (agents and apps) that an error message can suggest. Symbolic links are not followed,
-and the number of entries and the time are limited."""
+"""Searches folders, with limits, for targets (agents and apps) that an error message can suggest."""
 
 import os
 from collections.abc import Iterator
@@ -20,19 +19,18 @@ from stream_protocol.serving.adk_runner._source_targets import (
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 
 _SYSTEM: Final = ("/dev", "/proc", "/sys")
-"""Folders whose entries are not files of users. In ``/proc``, links lead to the folders of other processes."""
+"""Folders without files of users. In ``/proc``, links lead to the folders of other processes."""
 
 _MAX_FOLDERS: Final = 300
-"""The maximum number of folders that one search opens, and the maximum number of Python files that it reads."""
+"""The maximum number of folders, and of Python files, that one search opens."""
 
 _MAX_ENTRIES: Final = 5000
-"""The maximum number of files and folders that one search lists."""
+"""The maximum number of directory entries that one search lists."""
 
 _MAX_BYTES: Final = 500_000
-"""The maximum size of a Python file that a search reads."""
 
 _MAX_SECONDS: Final = 2.0
-"""The number of seconds after which a search ends with what it has found."""
+"""The time after which a search ends with the results so far."""
 
 
 def agent_folders(folder: Path) -> list[Path]:
@@ -41,8 +39,8 @@ def agent_folders(folder: Path) -> list[Path]:
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``. ``folder``: the
-    working directory. ``of_agents``: True to also search packages that are agent folders."""
+    """Return the targets of the Python files in ``folder`` and its packages. ``of_agents``: also search agent
+    folders."""
     search = _Search()
     packages = [path for path in search.folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in search.python_files(path))
@@ -50,25 +48,24 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def file_targets(folder: Path) -> list[str]:
-    """Return the targets of the Python files directly in ``folder``, as ``module:attribute``. Python imports these
-    modules from the working directory."""
+    """Return the targets of the Python files directly in ``folder``, named from the working directory."""
     return [target for file in islice(_Search().python_files(folder), _MAX_FOLDERS) for target in targets_of(file)]
 
 
 def targets_of(file: Path, root: Path = Path()) -> list[str]:
     """Return the targets in a Python file, as ``module:attribute``. ``root``: the folder from which Python imports the
-    file; by default the working directory."""
+    file."""
     module = module_name(file, root)
     return [f"{module}:{name}" for name in source_targets(file, root)] if module is not None else []
 
 
 def is_below(folder: Path, root: Path) -> bool:
-    """Return True if ``folder`` is ``root`` or below it, after all symbolic links and ``..`` are resolved."""
+    """Return True if ``folder`` is ``root`` or below it, after symbolic links and ``..`` are resolved."""
     return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
 
 
 class _Search:
-    """One search, with its limits. A folder that cannot be read, or that must not be searched, counts as empty."""
+    """One search, with its limits. An unreadable or forbidden folder counts as empty."""
 
     def __init__(self) -> None:
         self._entries = _MAX_ENTRIES
@@ -89,7 +86,6 @@ class _Search:
                 waiting += [(path, left - 1) for path in kept if not path.is_symlink() and not self._is_agent(path)]
 
     def python_files(self, folder: Path) -> Iterator[Path]:
-        """Yield the Python files in ``folder``."""
         for file in self._list(folder):
             if file.suffix == ".py" and is_file(file) and not self._is_late() and file.stat().st_size <= _MAX_BYTES:
                 yield file
@@ -113,8 +109,7 @@ class _Search:
 
 
 def _may_be_searched(folder: Path) -> bool:
-    """Return False for the root of a file system, for folders of the system, and for the parents of the user's home.
-    The files in such folders belong to other programs and users."""
+    """Return False for system folders, and for the parents of the user's home, which contain files of others."""
     real = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(Path("~").expanduser()))
     return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)

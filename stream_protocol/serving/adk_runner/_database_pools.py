@@ -19,23 +19,22 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CONNECTIONS: Final = 5
-"""The maximum number of connections of one session service. If all are in use, a statement waits. ``adk-ui-stream
-serve`` has two services for each database: one for reads, one for writes."""
+"""The maximum number of connections of one session service. ``adk-ui-stream serve`` has two services for each database:
+one for reads, one for writes."""
 
 CONNECT_SECONDS: Final = 5.0
 """The maximum number of seconds for opening a connection, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""The maximum number of seconds for the check of a connection before its use. The check is needed because a proxy may
-drop a connection without closing it."""
+"""The maximum number of seconds for the check of a connection before its use. A proxy may drop a connection without
+closing it."""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for one ``NOTIFY`` message when it starts. On
-a busy machine, the message may take long. This timeout must be shorter than ``ProbeTimes.limit``, which would raise a
-less precise error."""
+"""The maximum number of seconds that a starting server waits for its ``NOTIFY`` message. Must be shorter than
+``ProbeTimes.limit``, which would raise a less precise error."""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
 """The SQLSTATE codes for a prepared statement that already exists, or does not exist."""
@@ -53,8 +52,7 @@ class PoolerError(Exception):
 
 
 def database_sessions(uri: str) -> DatabaseSessionService:
-    """Creates the session service for an SQLAlchemy URI, with a bounded pool of connections. If all connections are in
-    use, a statement waits for a free connection."""
+    """Creates the session service for an SQLAlchemy URI. If all pooled connections are in use, a statement waits."""
     url = make_url(uri)
     if url.get_backend_name() == "sqlite":  # a file has no limit of connections
         return DatabaseSessionService(uri)
@@ -68,9 +66,8 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. A pooler that loses
-    these settings also loses prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not
-    checked."""
+    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. Such a pooler also
+    loses prepared statements. A server that refuses ``LISTEN``, such as a standby, is not checked."""
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:
@@ -111,7 +108,7 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Open a connection. Retry while the database server is full or starting, so that a running agent does not fail."""
+    """Open a connection. Retry while the database server is full or starting."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)
@@ -120,8 +117,8 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 
 
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
-    """Check a connection that is taken from the pool. Raise ``DisconnectionError`` for a dead connection, so that the
-    pool opens a new connection."""
+    """Check a connection from the pool. Raise ``DisconnectionError`` for a dead connection, so that the pool opens a
+    new one."""
     driver = connection.driver_connection
     try:
         await_only(driver.execute("SELECT 1", timeout=PING_SECONDS))

@@ -1,5 +1,4 @@
-"""Session services that wrap another session service: a base class, and subclasses that report or order stored
-events."""
+"""Session services that wrap another session service."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that calls the methods of ``sessions``. Subclasses override some methods. All other attributes
-    are those of ``sessions``, because a tool may use methods that only the app's session service has."""
+    """Session service that delegates to ``sessions``, also for attributes of the app's own session service, which tools
+    may use."""
 
     def __init__(self, sessions: BaseSessionService) -> None:
         self._sessions = sessions
@@ -59,13 +58,10 @@ class DelegatingSessions(BaseSessionService):
 class ObservedSessions(DelegatingSessions):
     """Session service that reports each complete event before and after it is stored in ``sessions``.
 
-    Only one event is stored at a time. ADK and a steering message may append to one ``Session`` at the same time.
-    Without a lock, ``sessions`` would refuse the second event, because the ``Session`` object is outdated. If the
-    caller is cancelled, ``append_event`` still waits until the event is stored. Otherwise, the store might have an
-    event that the ``Session`` object lacks.
+    ADK and a steering message may append to one ``Session`` at the same time. A lock orders them, because ``sessions``
+    refuses an event if the ``Session`` object is outdated.
 
-    ``before_storing``: called with the agent's ``Session`` object and the event. If ``before_storing`` raises, the
-    event is not stored. ``stored``: called with each stored event.
+    ``before_storing``: if this function raises, the event is not stored. ``stored``: called with each stored event.
     """
 
     def __init__(
@@ -80,7 +76,7 @@ class ObservedSessions(DelegatingSessions):
         self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event. Calls ``before_storing`` and ``stored``."""
+        """Stores the event. If the caller is cancelled, first waits until the event is stored."""
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:
@@ -100,18 +96,17 @@ class ObservedSessions(DelegatingSessions):
 
 
 class OrderedSessions(DelegatingSessions):
-    """Session service that stores each event in ``sessions`` with ``append_in_order``."""
+    """Session service that stores each event with ``append_in_order``."""
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event with ``append_in_order``."""
         return await append_in_order(self._sessions, session, event)
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event. If the event is older than the session's last event, the event first gets a later time.
+    """Stores the event. An event that is older than the session's last event first gets a later time.
 
-    Stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
-    of two workers differ. Without the new time, an event could appear before an event that was stored earlier.
+    Stores return events in order of time. But ADK sets the time of a model's response before the model call, and the
+    clocks of two workers differ.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6

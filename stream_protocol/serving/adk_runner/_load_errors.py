@@ -23,8 +23,7 @@ _NAME_LENGTH: Final = 60
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line about the exception that an agent's code raised. The text also names the file and the line number
-    of the failed code, if these are known."""
+    """Return one line about the exception, with the file and line number of the failed code if these are known."""
     prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__
@@ -54,7 +53,7 @@ def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 def _fields(error: BaseException) -> Collection[str]:
-    """Return the field names of the pydantic object whose creation raised the error."""
+    """Return the field names of the pydantic object that the failed code created."""
     trace = error.__traceback__
     fields: Collection[str] = ()
     while trace is not None:
@@ -66,7 +65,6 @@ def _fields(error: BaseException) -> Collection[str]:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the entry of ``words`` that is most similar to ``word``; ``None`` if no entry is similar."""
     words = [*words]
     same_letters = [each for each in words if sorted(each.lower()) == sorted(word.lower())]
     return next(iter(same_letters or get_close_matches(word, words, 1, _CLOSENESS)), None)

@@ -27,7 +27,7 @@ from stream_protocol.serving.adk_runner._target_advice import (
 )
 
 ADK_LOADER: Final = "google_adk.google.adk.cli.utils.agent_loader"
-"""The name of the logger of ADK's agent loader. The loader's warnings repeat the errors that it raises."""
+"""The logger of ADK's agent loader. Its warnings repeat the errors that the loader raises."""
 
 
 VERSION: Final = "agent_version"
@@ -35,8 +35,8 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)`` is one line with the reason. ``example``: a valid target to
-    use instead. ``is_fixable``: True if the target exists, and a change of its files can make it valid."""
+    """Raised if a target cannot be loaded. ``str(error)``: one line with the reason. ``example``: a valid target to use
+    instead. ``is_fixable``: True if a change of the target's files can make the target valid."""
 
     def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
         super().__init__(text)
@@ -47,12 +47,11 @@ class TargetError(ValueError):
 def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
-    For ``module:attr``, imports the module with the working directory on ``sys.path``. If the attribute is a function,
-    calls the function without arguments. The function must return the target. Any other name is the path of an agent
-    folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App`` with the
-    folder's name.
+    ``module:attr``: imports the module with the working directory on ``sys.path``. A function is called without
+    arguments, and must return the target. Any other name is the path of an agent folder, as for ``adk web``, whose
+    ``.env`` file is read. An agent in the folder becomes an ``App`` with the folder's name.
 
-    Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
+    Raises ``TargetError`` for an unusable target, for an exception of the imported code, and for a model that supports
     only live (bidirectional) runs.
     """
     try:
@@ -84,11 +83,9 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return the variable ``agent_version`` from the module of a loaded target; ``""`` if the module does not define
-    it.
+    """Return ``agent_version`` from the module of a loaded target; ``""`` without this variable.
 
-    The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` if the version is not a
-    string.
+    Raises ``TargetError`` if the version is not a string.
     """
     module_name, is_module, _ = name.partition(":")
     folder = Path(name).resolve().name
@@ -132,7 +129,7 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is a target. Otherwise call ``found``, and return its result, which must be a target."""
+    """Return ``found``, or the result of calling it if it is not a target."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
@@ -151,7 +148,6 @@ def _as_target(name: str, found: object) -> Target:
 
 
 def _required_parameters(function: Callable[..., object]) -> list[str]:
-    """Return the names of the required parameters of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -185,7 +181,7 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Return True if ADK's loader itself raised the error. Return False if the loaded code raised the error."""
+    """Return True if ADK's loader itself, and not the loaded code, raised the error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -193,7 +189,6 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder, for example in a file ``agent.py`` or a package
-    ``agent``."""
+    """Return True if ADK's loader may find an agent in the folder."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

@@ -1,9 +1,8 @@
 """ADK's in-memory session service, with reads that do not block the event loop.
 
-ADK's service returns copies. Copying 5,000 events, or the sessions of a user with 5,000 chats, blocks the event loop
-for hundreds of milliseconds (ADK 2.13). The service of this module copies events in batches, and large events in a
-thread. A thread is safe here, because a stored event never changes. The state may change, so it is copied on the event
-loop.
+ADK's service returns copies. For 5,000 events or 5,000 chats, copying blocks the event loop for hundreds of
+milliseconds (ADK 2.13). This service copies events in batches, and large events in a thread. A thread is safe, because
+a stored event never changes.
 """
 
 from __future__ import annotations
@@ -32,16 +31,14 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 
 class MemorySessionService(InMemorySessionService):
-    """Session service that keeps sessions in the memory of this process. Its reads do not block the event loop.
+    """Session service in the memory of this process, whose reads do not block the event loop.
 
-    A returned session has the content that the stored session had at the start of the call. ``list_sessions`` copies
-    one session after the other, so a session may change before it is copied.
+    A session may change while ``list_sessions`` copies the sessions before it.
     """
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Returns a copy of the session; ``None`` if the session does not exist."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         if config is not None:
             return await super().get_session(**key, config=config)
@@ -51,9 +48,8 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns a copy of the session with the stored event objects, which are not copied; ``None`` if the session
-        does not exist. Use this method only in code that changes no event. For a session with thousands of events, the
-        method is much faster than ``get_session``."""
+        """Returns the session with the stored event objects, which callers must not change; ``None`` if the session
+        does not exist. For thousands of events, much faster than ``get_session``."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
         # No other task runs until `super()` has copied the state. So events and state are from one moment.
@@ -64,14 +60,13 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
-        """Sets the events of a new session. The events must not change the state. ADK's ``append_event`` is too slow
-        for a long history, because it compares each event with all earlier events. For 25,000 events, the comparisons
-        take twelve seconds."""
+        """Sets the events of a new session. The events must not change the state. ADK's ``append_event`` compares each
+        event with all earlier events, which takes twelve seconds for 25,000 events."""
         for copy in (session, self.sessions[session.app_name][session.user_id][session.id]):
             copy.events = list(events)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Returns copies of the sessions without their events, sorted by the time of the last update."""
+        """Returns the sessions without their events, sorted by the time of the last update."""
         if user_id is None:
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []

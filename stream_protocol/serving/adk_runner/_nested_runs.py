@@ -1,10 +1,10 @@
 """Shows the agents that ``AgentTool`` runs inside tool calls.
 
-The events of such a nested agent are added to the response of the run, and stored with the tool's response.
+The nested agent's events are added to the response of the run, and stored with the tool's response.
 
-``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
-run. Code in a run adds events to the response through a channel (``RunChannel``). Inside an ``AgentTool`` call, the
-channel is the ``NestedCall``. So our plugin can read from the channel which tool call contains the nested run.
+``AgentTool`` passes the outer runner's plugins to the nested runner, so ADK also calls our plugin for the nested run.
+Inside an ``AgentTool`` call, the ``RunChannel`` is the ``NestedCall``. So our plugin knows which tool call contains the
+nested run.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _MODELS: Final = (
     ("google.adk.models.anthropic_llm", "AnthropicLlm"),
     ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
 )
-"""The modules and names of model classes whose streams end with an event that has the whole content. It is unknown how
-the streams of an app's own model classes end."""
+"""Model classes whose streams end with an event that has the whole content. For an app's own model classes, this is
+unknown."""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
@@ -66,12 +66,11 @@ _OMITTED_FIELDS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
-"""The fields that are removed from a nested event, because clients do not need them. ``AgentTool`` itself copies the
-state to the outer session."""
+"""The fields that are removed from a nested event. ``AgentTool`` itself copies the state to the outer session."""
 
 
 class NestedCall:
-    """One call of an ``AgentTool``. It is also the ``RunChannel`` for all code inside the call."""
+    """One call of an ``AgentTool``, and the ``RunChannel`` for all code inside the call."""
 
     def __init__(self, call: RunningCall, context: ToolContext, outer: RunChannel) -> None:
         self.call = call
@@ -81,42 +80,36 @@ class NestedCall:
         self.outer = outer
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
-        """True once a runner with our plugin has started inside the call. Stays False if the ``AgentTool`` runs its
-        agent without plugins."""
+        """True once a runner with our plugin has started inside the call. An ``AgentTool`` may run its agent without
+        plugins."""
         self._streams = InnerStreams(MAX_UNFINISHED)
-        """The streamed texts whose complete event is missing. These texts are stored only if the run stops before the
-        complete event."""
+        """The streamed texts without a complete event. They are stored only if the run stops."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
 
     @property
     def is_open(self) -> bool:
-        """True until the run's response has ended."""
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Must be called when a runner with our plugin starts inside the ``AgentTool`` call."""
+        """Notes that a runner with our plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
-        """Adds an event of a nested agent to the response of the run."""
         self.outer.post(self._inside(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Adds an event that replaces earlier events with the same ``key``: see ``RunChannel``."""
         self.outer.post_newest(f"{self.call.key} {key}", lambda: self._inside(make()))
 
     async def ready(self) -> None:
-        """Waits until the response of the run can take the next event."""
         await self.outer.ready()
 
     def add(self, event: Event) -> None:
         """Adds an event of the nested agent to the response. Also keeps a complete event for the session.
 
-        The app's plugins have already changed the event. After a stop, the response shows no more events, and most
-        events are not kept, so that the history equals the response. Only an event that contains events of deeper
-        agents is still kept: see ``stopped_responses``.
+        The app's plugins have already changed the event. After a stop, an event is only kept if it contains events of
+        deeper agents: see ``stopped_responses``. So the history equals the response.
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -138,21 +131,20 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The nested agent's events as JSON, for the session; ``None`` if no runner with our plugin has started inside
-        the call."""
+        """The nested agent's events as JSON, for the session; ``None`` if no runner with our plugin has started."""
         if not self._has_begun:
             return None
         unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution of this tool call has kept. Must be called if this execution does
-        not run the nested agent again."""
+        """Sets the events that an earlier execution has kept. Needed if this execution does not run the nested agent
+        again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """Wrap the event of a nested agent in an event of the agent that has called the ``AgentTool``."""
+        """Wrap the event of a nested agent in an event of the calling agent."""
         reference = self.call.reference
         carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
@@ -165,21 +157,20 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the ``AgentTool`` call inside which the caller runs; ``None`` outside an ``AgentTool`` call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
 
 class NestedRuns:
-    """The ``AgentTool`` calls of one run. ``nests``: takes the name of a tool, and returns True if the tool's agent is
-    shown inside the call."""
+    """The ``AgentTool`` calls of one run. ``nests``: returns True for the name of a tool whose agent is shown inside
+    the call."""
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
         self._nests = nests
         self._calls: dict[RunningCall, NestedCall] = {}
 
     def begin_call(self, tool: BaseTool, context: ToolContext, running: RunningCall) -> None:
-        """Starts to show the agent of an ``AgentTool`` call. Must be called in the task of each tool call, before the
+        """Starts to show the agent of an ``AgentTool`` call. Must be called in the task of the tool call, before the
         tool runs."""
         channel = run_channel()
         # Subclasses of `AgentTool` run their agent in the outer session, so their calls are not nested here.
@@ -193,14 +184,13 @@ class NestedRuns:
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
-        """Restores the channel that ``begin_call`` has replaced. Must be called when a tool has returned or raised."""
+        """Restores the channel that ``begin_call`` has replaced. Also needed if the tool has raised."""
         call = current_nested_call()
         if call is not None and call.call is running_call(context):
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Starts to pass on the events of a nested agent. Must be called whenever a runner starts. Does nothing outside
-        an ``AgentTool`` call."""
+        """Starts to pass on the events of a nested agent. Does nothing outside an ``AgentTool`` call."""
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -209,8 +199,8 @@ class NestedRuns:
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})
 
     def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
-        """Adds the events of nested agents to an event with tool responses, before the event is stored. ``answered``:
-        the call of each tool response, in order."""
+        """Adds the nested agents' events to an event with tool responses, before it is stored. ``answered``: the call
+        of each response."""
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
         kept = items_by_id(event, [None if call is None else call.kept for call in nested])
         found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
@@ -221,8 +211,8 @@ class NestedRuns:
 def _observe(context: InvocationContext, call: NestedCall) -> None:
     """Pass the events of a nested agent's invocation to ``call``, after the app's plugins have changed the events.
 
-    The original events must not be passed, because a plugin may remove private data. This function changes the
-    invocation's plugin manager. ``AgentTool`` creates a plugin manager for each call, so only this call is affected.
+    A plugin may remove private data, so the original events must not be passed. ``AgentTool`` creates a plugin manager
+    for each call, so the change affects only this call.
     """
     manager = copy(context.plugin_manager)
     run_callbacks = manager.run_on_event_callback
@@ -238,8 +228,7 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return the event with the fields that ``changed`` sets. A plugin has returned ``changed`` for the event. ADK
-    merges the two events in the same way."""
+    """Merge an event with the event that a plugin has returned for it, as ADK does."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
@@ -257,8 +246,7 @@ def _to_json(event: Event) -> Any:
 def _ends_streams_whole(context: InvocationContext) -> bool:
     """Return True if the agents of an ``AgentTool`` call can stream without changing the result of the call.
 
-    The result is the content of the last event, so ADK runs the agents without streaming. They can stream if the last
-    event of each stream has the whole content.
+    The result is the content of the last event. So the last event of each stream must have the whole content.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):
@@ -268,8 +256,8 @@ def _ends_streams_whole(context: InvocationContext) -> bool:
 
 
 def _streams_whole(agent: Any) -> bool:
-    """Return True if the last event of the agent's stream has the whole content. Return False if the agent's model is
-    unknown, or if a callback, planner or code executor of the agent reads each chunk."""
+    """Return True if the last event of the agent's stream has the whole content, and no code of the app reads the
+    chunks."""
     if not isinstance(agent, LlmAgent):
         return True
     if agent.canonical_after_model_callbacks or agent.planner is not None or agent.code_executor is not None:

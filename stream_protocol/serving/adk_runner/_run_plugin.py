@@ -1,6 +1,4 @@
-"""Our ADK plugin for one run. It converts values in events to JSON that session stores can keep. It collects the calls
-whose tools raised an exception. It also adds steering messages to model calls, and applies session state that the
-client has written."""
+"""Our ADK plugin for one run."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ class StateWrites(Protocol):
         """Return True if the client's changes of the state belong to ``session``."""
 
     async def take(self) -> dict[str, Any]:
-        """Return the client's changes of the state that are not yet applied."""
+        """Return the client's changes that are not yet applied."""
 
     async def settle(self) -> None:
         """Mark the changes that ``take`` has returned as applied."""
@@ -61,10 +59,8 @@ class RunPlugin(BasePlugin):
     """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state that the
     client writes.
 
-    ADK also calls this plugin for agents inside an ``AgentTool``, which have separate invocations and sessions.
-    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if the run accepts no
-    such messages. ``writes``: the state that the client writes; ``None`` if the client cannot write state. ``nests``:
-    see ``NestedRuns``.
+    ADK also calls this plugin for agents inside an ``AgentTool``, which have other invocations and sessions.
+    ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.
     """
 
     def __init__(
@@ -84,25 +80,22 @@ class RunPlugin(BasePlugin):
         self._raised: dict[RunningCall, None] = {}
         """The calls whose tools raised an exception. A callback of the app may nevertheless have set a result."""
         self._state_writers: dict[str, set[RunningCall]] = {}
-        """The tool calls that have written each key of the state."""
+        """The tool calls that have written each key of the state. ADK merges the events of parallel calls, so no event
+        shows this."""
         self._titles: dict[str, str] = {}
-        """The title for users of each tool, by the tool's name."""
+        """The title for users, by the tool's name."""
         self._approvals: dict[RunningCall, dict[str, Any]] = {}
-        """The reason and the descriptor for the approval of each started call, as JSON."""
+        """The texts in the request for approval of each started call, as JSON."""
 
     def raised_in(self, invocation_id: str) -> list[CallReference]:
-        """Return the invocation's tool calls whose tools raised an exception."""
         return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """For the run itself, opens the inbox for steering messages. For a nested run, starts to pass on its events."""
         if self._inbox is not None and invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
         self._nested.begin_run(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Collects the titles of the tools that the model can call. Adds the waiting steering messages to the model
-        call."""
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
@@ -112,8 +105,6 @@ class RunPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Notes that the tool call has started. If the call needs an approval, also keeps the texts that the user sees
-        in the request for approval."""
         enter_call(tool_context)
         call = self._calls.start(tool_context, tool.name, tool_args)
         if note := approval_note(tool, tool_args).to_json():
@@ -123,8 +114,8 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and also
-        calls this method for each cancelled call."""
+        """Notes that the call's tool raised an exception. ADK also calls this method for the parallel calls, which it
+        cancels."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.
@@ -134,8 +125,7 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes that the tool call has ended, and which state keys the call has written. After ADK has merged the
-        events of parallel calls, no event shows which call has written a key."""
+        """Notes that the tool call has ended, and which state keys it has written."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -143,8 +133,8 @@ class RunPlugin(BasePlugin):
                 self._state_writers.setdefault(key, set()).add(call)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Adds titles and approval texts to the event. Makes a complete event storable. ADK stores and yields the event
-        afterwards."""
+        """Adds titles and approval texts to the event, and makes a complete event storable. ADK then stores and yields
+        it."""
         if (self._titles or self._approvals) and (cards := self._cards(event)):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
@@ -160,8 +150,8 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Store the state that the client has written, before the next model call. If the client's state cannot be read
-        now, a later call of this method or the next run applies the state."""
+        """Store the client's state before the next model call. After a failed read, a later call or the next run
+        applies the state."""
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -199,8 +189,8 @@ def extended_runner(
 ) -> Runner:
     """Return a copy of the runner with another session service and additional plugins.
 
-    ``plugin`` comes first. So the runner's own plugins get the events that ``plugin`` has changed. The plugins in
-    ``last`` come after the runner's own plugins. So they get the events that all other plugins have changed.
+    ``plugin`` comes before the runner's own plugins, ``last`` after them. Each plugin gets the events that the earlier
+    plugins have changed.
     """
     extended = copy(runner)
     extended.session_service = sessions

@@ -35,12 +35,12 @@ _CHEAP_TELEMETRY: Final = TelemetryConfig(
 _LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
-"""The number of threads in which plain ``def`` tools run. All chats share them. With ADK's default of 4, four slow
-tools block the tools of all chats."""
+"""The number of threads in which plain ``def`` tools of all chats run. With ADK's default of 4, four slow tools block
+the tools of all chats."""
 
 
 _WORKER_NODES: Final = ("_node", "_inner_node")
-"""The attributes in which ADK's parallel workers keep the node that they run for each item."""
+"""The attributes of ADK's parallel workers that contain the node to run for each item."""
 
 _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
@@ -57,11 +57,10 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry. A config that sets ``telemetry`` is returned unchanged.
 
-    Without ``telemetry``, ADK reads the environment for each chunk of a model. Reading the environment takes a fifth of
-    the time that a chunk needs. So this function reads the environment once, and puts the values into a
-    ``TelemetryConfig``. If no telemetry is recorded, the config selects OpenTelemetry's older semantic conventions.
-    With the newer conventions, ADK would keep each chunk in memory until the model has ended. If no telemetry is
-    recorded, the config also sets each option to "off", because ADK looks up an unset option several times per chunk.
+    Without ``telemetry``, ADK reads the environment for each chunk, which takes a fifth of the chunk's time. A
+    ``TelemetryConfig`` contains the values of the environment. If no telemetry is recorded, each option is "off",
+    because ADK looks up an unset option several times per chunk. The older semantic conventions of OpenTelemetry are
+    then selected. With the newer conventions, ADK would keep each chunk in memory until the model has ended.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -72,8 +71,8 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
     """Return a runner for the target. A ``Runner`` is returned unchanged.
 
-    Other targets get in-memory services. ``session_service`` replaces the in-memory session service. Raises
-    ``StreamProtocolError`` for a target of any other type, and for a ``Runner`` together with a ``session_service``.
+    Any other target gets in-memory services, but uses ``session_service`` if given. Raises ``StreamProtocolError`` for
+    a wrong type, and for a ``Runner`` together with a ``session_service``.
     """
     hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
     check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)
@@ -116,8 +115,8 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Return a runner for ``agent``, with the services and plugins of ``runner``. Return ``runner`` itself if ``agent``
-    is ``None``, or is already the agent of ``runner``."""
+    """Return a runner for ``agent``, with the services and plugins of ``runner``; ``runner`` itself if ``agent`` is
+    ``None``."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -131,7 +130,6 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 
 
 def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner that uses the session service ``sessions``."""
     own = copy(runner)
     own.session_service = sessions
     return own
@@ -151,16 +149,14 @@ def task_agent_tools(root: BaseNode) -> frozenset[str]:
 
 
 def agent_names(root: BaseNode) -> frozenset[str]:
-    """Return the names of all agents and nodes in the tree."""
     return frozenset(node.name for node in agent_tree(root))
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model;
-    ``None`` if the tree has no such agent.
+    """Find an agent whose model, by its name, supports only live (bidirectional) runs. Return the names of the agent
+    and the model.
 
-    ADK and Gemini refuse such a model, but only at the first request. So this function recognizes such models by their
-    names.
+    ADK and Gemini refuse such a model only at the first request.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -171,16 +167,16 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Return True if ADK yields the user's event before the first event of the model. ADK does not yield the user's
-    event for workflow agents such as ``SequentialAgent``, and for an app's own agent classes."""
+    """Return True if ADK yields the user's event before the first event of the model. For workflow agents and an app's
+    own agent classes, ADK does not."""
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes after the user's answer to a tool call of the agent ``author``.
+    """Return the name of the agent that ADK resumes after the user's answer to a tool call of ``author``.
 
-    In a workflow or a resumable app, ADK resumes the root agent. In any other app, ADK resumes ``author``, or the agent
-    that has delegated to ``author``.
+    In a workflow or a resumable app, this is the root agent. Otherwise it is ``author``, or the agent that has
+    delegated to ``author``.
     """
     root = runner.agent
     resumable = runner.resumability_config

@@ -1,4 +1,4 @@
-"""Provides ``ServedRunner``, which closes the ADK runner that a service has created."""
+"""Provides ``ServedRunner``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ logger = logging.getLogger(__name__)
 
 
 class ServedRunner:
-    """The runner of a service. ``is_own``: True if the service has created the runner. Only a runner that the service
-    has created is closed.
+    """The runner of a service. ``is_own``: True if the service has created the runner, and so must close it.
 
-    When ADK closes a runner, it also closes the runner's toolsets and plugins. If several services share a toolset or
-    plugin, only the service that is closed last closes its runner.
+    Closing a runner also closes its toolsets and plugins. If services share a toolset or plugin, only the last closed
+    service closes its runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:
@@ -32,7 +31,7 @@ class ServedRunner:
         _served.add(self)
 
     async def aclose(self, seconds: float) -> None:
-        """Closes the runner. Waits up to ``seconds``, and logs a failure in one line. Later calls do nothing."""
+        """Closes the runner. Waits up to ``seconds``, and logs a failure. Later calls do nothing."""
         if self not in _served:
             return
         _served.discard(self)

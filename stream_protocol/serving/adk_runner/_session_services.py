@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
-"""The name of the ADK logger that reports an unusable database at each attempt."""
+"""The ADK logger that reports an unusable database at each attempt."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class ProbeTimes:
     """Times for the check that a session store works, in seconds."""
 
     limit: float = 10.0
-    """The maximum time that one attempt may take."""
+    """The maximum time of one attempt."""
     between: Sequence[float] = (0.1, 0.2, 0.4, 0.8)
-    """The pauses between two attempts. If several workers start together on an empty database, all of them try to
-    create its tables. Only one worker succeeds, and the others try again."""
+    """The pauses between two attempts. If several workers start on an empty database, only one of them can create the
+    tables, and the others try again."""
     while_filled: Sequence[float] = (1.6, 3.2)
-    """Additional pauses while the tables exist but are empty. ADK raises ``ValueError`` for empty tables. Another
-    worker may have created the tables and may fill them soon."""
+    """Additional pauses while the tables are empty, for which ADK raises ``ValueError``. Another worker may fill the
+    tables soon."""
 
 
 DEFAULT_PROBES: Final = ProbeTimes()
@@ -68,9 +68,8 @@ class SessionServiceError(Exception):
 def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> BaseSessionService:
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
-    The other URI schemes of ADK also work. The store is checked first, so a server with a broken store fails at its
-    start. Only the owner can read a new SQLite file. Must be called without a running event loop. Raises
-    ``SessionServiceError``.
+    The other URI schemes of ADK also work. Checks the store, so a server with a broken store fails at its start. Only
+    the owner can read a new SQLite file. Must be called without a running event loop. Raises ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
@@ -93,8 +92,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Context manager: disable the logger called ``name``, because its messages only repeat errors that are also
-    raised."""
+    """Context manager: disable the logger, because its messages repeat raised errors."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:
@@ -104,7 +102,7 @@ def silenced(name: str) -> Iterator[None]:
 
 
 def make_private_file(uri: str) -> None:
-    """Let only the owner read the file of an SQLite store: see ``make_private_store``. Does nothing for other URIs."""
+    """Let only the owner read the file of an SQLite store. Does nothing for other URIs."""
     if (path := sqlite_file(uri)) is not None:
         make_private_store(path)
 
@@ -132,9 +130,8 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write ADK's schema version to a session store whose tables lack the version. ADK first creates the tables, and
-    writes the version in a second transaction. If a worker dies between the two transactions, no other worker can start
-    with these tables."""
+    """Write ADK's schema version into tables that lack the version. ADK creates the tables and writes the version in
+    two transactions. If a worker dies in between, no other worker can start."""
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table
@@ -191,7 +188,7 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Return True if several session services can share the database that the URI names. An SQLite database in memory
-    belongs to one service."""
+    """Return True if several session services can share the database. An SQLite database in memory belongs to one
+    service."""
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

@@ -25,7 +25,7 @@ _DRIVERS: Final = {
     "mysql": "mysql+aiomysql",
     "mariadb": "mariadb+asyncmy",
 }
-"""For each common scheme, the scheme that also names an asynchronous driver. ADK needs an asynchronous driver."""
+"""For each common scheme, the scheme with an asynchronous driver, which ADK needs."""
 
 _ASYNC_DRIVERS: Final = {
     "asyncpg": "'adk-ui-stream[postgres]'",
@@ -41,8 +41,7 @@ _ASYNC_DRIVERS: Final = {
 """The packages to install with pip for each asynchronous driver of SQLAlchemy."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes of unsupported databases. Each of these schemes resembles a supported scheme, but an error message must not
-suggest the supported scheme."""
+"""Schemes of unsupported databases. An error message must not suggest a supported scheme with a similar name."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
@@ -54,20 +53,18 @@ _SQLITE_BEGINNING: Final = b"SQLite format 3\0"
 
 
 def with_driver(uri: str) -> str:
-    """Return the URI. If it names a database without a driver, add the asynchronous driver that ADK needs."""
+    """Return the URI. If it names a database without a driver, add ADK's asynchronous driver."""
     scheme, separator, rest = uri.partition(":")
     return f"{_DRIVERS.get(scheme.lower(), scheme)}{separator}{rest}"
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names an SQLAlchemy driver. Only a URI with a driver needs SQLAlchemy, which is an
-    optional dependency."""
+    """Return True if the URI names an SQLAlchemy driver. Only such a URI needs SQLAlchemy, an optional dependency."""
     return "+" in urlsplit(uri).scheme
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True if the URI is ``memory://``, or SQLite without a file. With an in-memory URI, each process has a
-    separate store."""
+    """Return True for ``memory://``, and for SQLite without a file. Then each process has a separate store."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"
@@ -75,7 +72,6 @@ def is_in_memory(uri: str) -> bool:
 
 
 def sqlite_file(uri: str) -> str | None:
-    """Return the path of the SQLite file in the URI; ``None`` if the URI names no file."""
     address = urlsplit(uri)
     if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
         return None
@@ -109,7 +105,6 @@ def wrong_form(uri: str) -> str | None:
 
 
 def unknown_scheme(uri: str) -> str:
-    """Return an error message for a URI with a scheme for which ADK has no session service."""
     scheme = urlsplit(uri).scheme
     text = f"ADK has no session service for {scheme}"
     if scheme == "file":
@@ -123,7 +118,6 @@ def unknown_scheme(uri: str) -> str:
 
 
 def failure(uri: str, error: Exception) -> str:
-    """Return an error message for an exception of the store or its driver."""
     address = urlsplit(uri)
     backend, _, driver = address.scheme.partition("+")
     causes = [*_causes(error)]
@@ -174,8 +168,7 @@ def _has_valid_port(address: SplitResult) -> bool:
 
 
 def _no_uri(text: str) -> str:
-    """Return an error message for a text without a scheme. The text may be the name of a database product, or the path
-    of a file."""
+    """Return an error message for a text without a scheme, such as a product name or a file's path."""
     name = text.strip(":/").lower()
     form = _FORMS.get(_DRIVERS.get(name, name).partition("+")[0])
     if form is not None:
@@ -184,8 +177,7 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests an SQLite URI. The sentence contains the URI of ``path`` if this file can be a
-    store, otherwise an example URI."""
+    """Return a sentence that suggests the SQLite URI of ``path``, or an example if this file cannot be a store."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"
@@ -193,7 +185,6 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return an error message for a path that cannot be an SQLite store; ``None`` for any other path."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

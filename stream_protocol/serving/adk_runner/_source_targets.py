@@ -1,4 +1,4 @@
-"""Finds the agents that Python files define. Error messages suggest these agents. The files are parsed and not run,
+"""Finds the agents that Python files define, to suggest them in error messages. The files are parsed and not run,
 because the user has not asked to run them."""
 
 import ast
@@ -19,23 +19,23 @@ from google.adk.workflow import BaseNode
 from stream_protocol.serving.errors import located_text
 
 TARGETS: Final = (BaseNode, App, Runner)
-"""The classes of targets, which are the objects that ``serve`` can serve."""
+"""The classes of the objects that ``serve`` can serve."""
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""Files that make a folder an agent for ``adk web``. A package whose ``__init__.py`` has ``root_agent`` is also an
-agent."""
+"""Files that make a folder an agent for ``adk web``. ADK also loads a package whose ``__init__.py`` has
+``root_agent``."""
 
 USUAL_NAMES: Final = ("root_agent", "app")
 """The names under which ADK looks for an agent and for an ``App``."""
 
 FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
-"""Pattern of the folder names that ADK accepts, both as an agent and as the name of an app."""
+"""Pattern of the folder names that ADK accepts as an agent and as the name of an app."""
 
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)
 
 Binding = ast.expr | ast.stmt | str
-"""The binding of a name in the source: an expression, a definition, or the dotted name of an imported object."""
+"""The binding of a name: an expression, a definition, or the dotted name of an imported object."""
 
 
 class SourceError(ValueError):
@@ -45,8 +45,8 @@ class SourceError(ValueError):
 def source_targets(file: Path, root: Path) -> dict[str, type]:
     """Return the targets that a Python file defines: each name with its class, one of ``TARGETS``.
 
-    ``root_agent`` comes first, then ``app``. The result is empty if the file cannot be imported. ``root``: the folder
-    from which Python imports the file.
+    ``root_agent`` comes first, then ``app``. A file that cannot be imported has no targets. ``root``: the folder from
+    which Python imports the file.
     """
     try:
         return read_targets(file, root)
@@ -55,8 +55,8 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets that a Python file defines: see ``source_targets``. Raise ``SourceError`` if the file cannot
-    be imported."""
+    """Return the targets of a Python file: see ``source_targets``. Raise ``SourceError`` if the file cannot be
+    imported."""
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
 
@@ -78,8 +78,8 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Return False if the system reports an error, for example for a folder that
-    cannot be searched, or for a name that is too long."""
+    """Return True if the path is a file. Return False on an error, for example for an unreadable folder or a long
+    name."""
     try:
         return path.is_file()
     except OSError:
@@ -87,7 +87,6 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return True if the path is a folder. Return False on an error, like ``is_file``."""
     try:
         return path.is_dir()
     except OSError:
@@ -95,7 +94,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_agent_folder(folder: Path) -> bool:
-    """Return True if ADK would load the folder as an agent. Only reads the source files, and runs no code."""
+    """Return True if ADK would load the folder as an agent. Runs no code of the folder."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
         return False
     for file in (folder / "__init__.py", folder / "agent.py"):
@@ -110,8 +109,7 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``, if this path is outside of ``place``; otherwise
-    ``None``."""
+    """Return the path of the loaded module called ``name``, if it is outside of ``place``; otherwise ``None``."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -120,8 +118,7 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def module_name(file: Path, root: Path) -> str | None:
-    """Return the module name by which Python imports the file from the folder ``root``; ``None`` if Python cannot
-    import the file."""
+    """Return the name by which Python imports the file from ``root``; ``None`` if this is not possible."""
     try:
         parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
     except ValueError:
@@ -135,8 +132,8 @@ def module_name(file: Path, root: Path) -> str | None:
 
 
 def source_of(module: str, root: Path) -> Path | None:
-    """Return the file of an installed module, or of a module in the folder ``root``; ``None`` if no such file exists.
-    The module is not imported."""
+    """Return the file of an installed module, or of a module in ``root``; otherwise ``None``. Does not import the
+    module."""
     first, *others = module.split(".")
     places = [root / first]
     try:
@@ -155,7 +152,6 @@ def source_of(module: str, root: Path) -> Path | None:
 
 
 def _files_of_module(path: Path) -> tuple[Path, Path]:
-    """Return the two possible files of a module: ``NAME.py``, and ``NAME/__init__.py``."""
     return path.with_name(f"{path.name}.py"), path / "__init__.py"
 
 
@@ -168,8 +164,7 @@ def _is_agent_config(file: Path) -> bool:
 
 
 def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of the modules that a file imports at its top level. The name of a relative import begins with
-    dots."""
+    """Yield the modules that a file imports at its top level. A relative import begins with dots."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -202,8 +197,8 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return a mapping from each target's name to its class, in the order of the source. Imported targets are
-        included only if their name is one of ``USUAL_NAMES``."""
+        """Return the class of each target, in the order of the source. Of the imported targets, only ``USUAL_NAMES``
+        are included."""
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}
@@ -228,8 +223,7 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target called ``name``; ``None`` if the name is not a target. If the source does not
-        show the class of ``root_agent``, ``root_agent`` counts as an agent."""
+        """Return the class of the target, or ``None``. A ``root_agent`` of unknown class counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
@@ -246,8 +240,7 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file of the app that defines the dotted name ``dotted``; ``None`` if an installed module defines
-        the name."""
+        """Return the app's file that defines the dotted name; ``None`` for a name of an installed module."""
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -256,8 +249,7 @@ class _Scope:
         return next((file.resolve() for file in files if is_file(file)), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """Return the class that the expression names: an ADK class, or a class of this file. Return ``None`` if the
-        class is unknown."""
+        """Return the class that the expression names: an ADK class, or a class of this file."""
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -278,10 +270,8 @@ class _Scope:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, including those in ``if``, ``try`` and ``with``.
-
-    Bodies of functions and classes are left out.
-    """
+    """Yield the statements of a module, including those in ``if``, ``try`` and ``with``, but not in functions and
+    classes."""
     for node in body:
         if isinstance(node, ast.stmt):
             yield node
@@ -291,8 +281,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with the dotted name ``dotted``; ``None`` if ADK has no such object. ADK modules may be
-    imported here, because ADK is loaded anyway."""
+    """Return the ADK object with this dotted name, or ``None``. ADK is loaded anyway, so importing it costs nothing."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

@@ -1,5 +1,4 @@
-"""Provides ``SteeringInbox``: the steering messages of one run, which the user sends while the run is active. The inbox
-keeps a message from its acceptance until a model call reads it.
+"""Provides ``SteeringInbox``: the messages that the user sends to one run while it is active.
 
 Only the run's worker appends to the run's session, so every message goes through this inbox: see
 ``docs/decisions/steering.md``.
@@ -30,15 +29,14 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_WAITING: Final = 16
-"""The maximum number of steering messages that wait in one run. Users type only a few messages between two model
-calls."""
+"""The maximum number of steering messages that wait in one run."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
 """The reason why a run refuses a steering message. ``finished``: the run accepts no more messages. ``aborted``: the run
 is being stopped. ``left``: another worker continues the run."""
 
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
-"""A run's reply to a steering message. ``delivered``: the message is stored in the session. ``full``: too many messages
+"""A run's reply to a steering message. ``delivered``: the session contains the message. ``full``: too many messages
 wait."""
 
 
@@ -51,31 +49,29 @@ class EarlierExecutions(Protocol):
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
         """Return the events that the response must show before a steering message.
 
-        ``message``: the event that contains the steering message, if an earlier execution of the run has stored it;
-        otherwise ``None``. ``author``: the agent that reads the message.
+        ``message``: the stored event with the message, or ``None`` if no earlier execution has stored it. ``author``:
+        the agent that reads the message.
         """
 
 
 class SteeringInbox:
-    """The waiting steering messages of a run: user messages that arrive while the run is active. A message is stored
-    twice: when it is accepted, and when a model call reads it."""
+    """The waiting steering messages of a run. A message is stored twice: when it is accepted, and when a model call
+    reads it."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
         self._delivered: set[str] = set()
         """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """The events with the steering messages that earlier executions of the run have read. The key is the model call
-        that has read them."""
+        """The events with messages that earlier executions have read. The key is the model call that has read them."""
         self._calls = Counter[str]()
         """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None
         """The invocation of the run while ADK appends to its session; otherwise ``None``."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The client's context for the next model call; ``None`` without context. The context comes from the newest
-        message that a model call has read. Before a model call has read a message, the context comes from the
-        request."""
+        """The client's context for the next model call: of the newest message that a model call has read, or else of
+        the request."""
         self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -91,13 +87,12 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the steering messages of earlier runs and executions. Must be called
-        before the run starts.
+        """Sets the client's context, and adds the steering messages of earlier runs and executions, before the run
+        starts.
 
-        ``waiting``: messages that the session contains as accepted. ``context``: the context of the request.
-        ``delivered``: the ids of messages that earlier runs have read. ``taken_in``: the events with the messages that
-        an earlier execution of this run has read. ``earlier``: the earlier executions that the run repeats, or
-        ``None``. During a repetition, the model calls return stored results, which cannot respond to a new message. So
+        ``waiting``: the messages that the session contains as accepted. ``delivered``: the ids of messages that earlier
+        runs have read. ``taken_in``: the events with messages that an earlier execution of this run has read.
+        ``earlier``: the executions that the run repeats, or ``None``. Repeated model calls return stored results, so
         new messages wait for the first model call that is not repeated.
         """
         self.context = context
@@ -112,24 +107,23 @@ class SteeringInbox:
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
-        """The waiting steering messages, the oldest first."""
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Must be called when ADK begins to append to the invocation's session. From now on, new messages are stored in
-        this session."""
+        """Notes that ADK begins to append to the invocation's session. From now on, new messages are stored in this
+        session."""
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Must be called when ADK no longer appends to the invocation's session. From now on, a new message waits for
-        the next call of ``enter``. If a message is being stored, this method waits until it is stored."""
+        """Notes that ADK no longer appends to the session. New messages wait for the next ``enter``. Waits for a
+        message that is being stored."""
         async with self._storing:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all later messages. ``refusal``: the reason. A second call does not change the reason."""
+        """Refuses all later messages. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
@@ -142,13 +136,11 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
-        """Stores a message as accepted, and keeps the message for the next model call. If a message is sent again, it
-        is stored only once.
+        """Stores a message as accepted, and keeps it for the next model call. A repeated message is stored once.
 
-        The message is stored even if its request is cancelled. If storing the message fails after such a cancellation,
-        the failure is ignored. ``context``: the client's context that came with the message; ``None`` without context.
-        ``holds_lease``: returns True if this worker holds the chat's lease, the right to execute the chat's run.
-        Without the lease, the message is not stored, and the reply is ``left``: see ``Refusal``.
+        The message is stored even if its request is cancelled. Then a failure of the store is ignored. ``context``: the
+        client's context that came with the message. ``holds_lease``: returns True if this worker has the right to
+        execute the chat's run. Without this right, the reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -202,8 +194,7 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Pass the content to the app's plugins, as ADK does for each user message. Return the content that the plugins
-        return."""
+        """Let the app's plugins change the content, as ADK does for each user message."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )
@@ -231,8 +222,8 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Add a message to the session, the response and the model call. ``repeated``: the event in which an earlier
-        execution has stored the message; ``None`` for a new message."""
+        """Add a message to the session, the response and the model call. ``repeated``: the stored event of an earlier
+        execution."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

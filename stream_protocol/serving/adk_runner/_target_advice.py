@@ -1,5 +1,5 @@
-"""Error messages for a name that is not a target, with suggestions of valid targets. Each suggested target exists, and
-its source code suggests that Python can load it."""
+"""Error messages for a name that is not a target. Each suggested target exists, and its source suggests that Python can
+load it."""
 
 import inspect
 import re
@@ -46,8 +46,8 @@ _LISTED: Final = 10
 class Advice:
     """The error message for a wrong name.
 
-    ``text``: the problem. ``example``: a valid target that the user can name instead; ``None`` if ``text`` already
-    suggests a target. ``is_fixable``: True if a change of the agent's files can make the name a target.
+    ``example``: a valid target to name instead, unless ``text`` already suggests one. ``is_fixable``: True if a change
+    of the agent's files can make the name a target.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Advice:
 
 
 def not_a_folder(name: str) -> Advice:
-    """Return an error message for a name that has no colon, and is not a folder."""
+    """Return an error message for a name without a colon that is not a folder."""
     if not name:
         return _unknown_name("the name is empty", name)
     path = Path(name)
@@ -70,7 +70,6 @@ def not_a_folder(name: str) -> Advice:
 
 
 def not_a_module(name: str) -> Advice:
-    """Return an error message for ``module:attribute`` if the module does not exist."""
     module, _, attribute = name.partition(":")
     if not module:
         return _unknown_name("it names no module", module)
@@ -90,7 +89,7 @@ def not_a_module(name: str) -> Advice:
 
 
 def no_attribute(name: str, owner: object) -> Advice:
-    """Return an error message for ``module:attribute`` if the module, or the object ``owner`` in the module, lacks the
+    """Return an error message for ``module:attribute`` if the object ``owner``, often the module, lacks the
     attribute."""
     module, _, path = name.partition(":")
     outer, _, missing = path.rpartition(".")
@@ -104,8 +103,8 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """Return an error message for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
-    ``returned`` is True, the attribute is a function, and ``value`` is its result."""
+    """Return an error message if the attribute ``value`` is not a target. ``returned``: True if ``value`` is the result
+    of calling the attribute."""
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
@@ -117,7 +116,7 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
-    """Return an error message for a folder that ADK does not load, or in which ADK finds no agent."""
+    """Return an error message for a folder in which ADK finds no agent."""
     own = [file for file in (*AGENT_FILES, "__init__.py") if is_file(folder / file)]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
@@ -189,7 +188,7 @@ def _is_file(file: Path) -> Advice:
 
 
 def _targets_with_dots(name: str) -> list[str]:
-    """Return the targets that the user may have meant by a name without a colon: ``module.attribute``, or a module."""
+    """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
         return [f"{module}:{attribute}"]
@@ -201,8 +200,8 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return an error message for a name if no file or module with this name exists. If the name begins with a folder,
-    the advice suggests agents in this folder, otherwise in the working directory."""
+    """Return an error message for a name that is neither a file nor a module. Agents near the named path are
+    suggested."""
     path = Path(name)
     parent = path.parent if is_folder(path.parent) else Path()
     if parent != Path() and _is_agent_path(parent):
@@ -222,12 +221,11 @@ def _is_agent_path(folder: Path) -> bool:
 
 
 def _targets_in(owner: object) -> list[str]:
-    """Return the names of the attributes of ``owner`` that are targets."""
     return [name for name, value in getattr(owner, "__dict__", {}).items() if issubclass(type(value), TARGETS)]
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Return the targets in a new order: those with the attribute name ``attribute`` come first."""
+    """Move the targets with this attribute name to the front."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 

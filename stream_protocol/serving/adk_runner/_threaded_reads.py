@@ -1,9 +1,8 @@
 """Reads a session store in a thread with its own event loop.
 
-ADK converts rows to events and sessions on the caller's event loop. 5,000 events of a chat, or 5,000 chats of a user,
-block this loop for about 200 ms (ADK 2.13). Meanwhile, all other chats are blocked. A thread may create the objects
-that a read returns, because no other code uses these objects yet. Writes stay on the caller's event loop, because
-``append_event`` changes the session object of the run.
+ADK converts rows to events and sessions on the caller's event loop. For 5,000 events or chats, this blocks all other
+chats for about 200 ms (ADK 2.13). Writes stay on the caller's event loop, because ``append_event`` changes the session
+object of the run.
 """
 
 from __future__ import annotations
@@ -22,20 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 THREAD_NAME: Final = "session-reads"
-"""The name of the thread that reads sessions."""
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """The interface of session services that keep connections."""
+    """Session service that keeps connections."""
 
     async def close(self) -> None: ...
 
 
 class ThreadedReads(DelegatingSessions):
-    """Session service that reads sessions with a second service, in a thread. ``make``: creates a session service for
-    the store. ``make`` is called twice, and both services must see all sessions of the store. So ``make`` must not
-    create services that keep the sessions in memory."""
+    """Session service that reads sessions with a second service, in a thread. ``make`` is called twice, so it must not
+    create services that keep sessions in memory."""
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()
@@ -44,7 +41,7 @@ class ThreadedReads(DelegatingSessions):
         super().__init__(self.service)
 
         self.reader = make()
-        """The session service that reads. Only the thread uses this service."""
+        """The session service that reads. Only the thread uses it."""
 
         self._thread: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
 
@@ -59,7 +56,6 @@ class ThreadedReads(DelegatingSessions):
         return await self._read(self.reader.list_sessions(app_name=app_name, user_id=user_id))
 
     async def close(self) -> None:
-        """Closes the connections of both services, and ends the thread."""
         if isinstance(self.reader, Closable) and isinstance(self.service, Closable):
             await self._read(self.reader.close())
             await self.service.close()
@@ -83,18 +79,17 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""Modules of ADK session services that delete a session with one statement. With these services, deleting a missing
-session is not an error."""
+"""ADK modules whose session services delete a session with one statement, so deleting a missing session is not an
+error."""
 
 NO_CHAT: Final = "readyz/nothing"
 """An id that no chat has, because it contains a slash."""
 
 
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
-    """Raise the store's error if the session store refuses writes, as a standby server or a read-only file does.
+    """Raise the store's error if the store refuses writes, as a standby server or a read-only file does.
 
-    The check deletes a session that does not exist. Only databases of ADK's own session services are checked. Other
-    session services might raise an error for the missing session.
+    The check deletes a session that does not exist. It skips session services that might raise an error for this.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

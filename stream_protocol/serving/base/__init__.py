@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_refusals``: errors (409, 503) for requests that the service cannot serve now.
+- ``_refusals``: errors (404, 409, 503) for requests that the service cannot serve.
 - ``_limits``: the maximum number of runs, requests and reads of a user.
 - ``_byte_budget``: the memory of request bodies and of responses.
 - ``_times``: timeouts and intervals.
@@ -42,6 +42,7 @@ from stream_protocol.serving.base._refusals import (
     closing_refusal,
     not_ended_refusal,
     stopped_refusal,
+    unknown_chat_refusal,
     unreachable_refusal,
 )
 from stream_protocol.serving.base._response_memory import ResponseMemory
@@ -54,6 +55,7 @@ from stream_protocol.serving.base._tasks import (
     abandon,
     cancel_and_wait,
     ignore_failure,
+    wait_for_first,
     with_timeout,
 )
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes

@@ -1,5 +1,4 @@
-"""The audit trail. It has a record for each act of a user: a decision, an answer, a sign-in, a stop or a change. An act
-that the service refused also has a record."""
+"""The audit trail: a record for each act of a user, also for each refused act."""
 
 from __future__ import annotations
 
@@ -38,11 +37,10 @@ audit_logger = logging.getLogger("stream_protocol.audit")
 """Logger of the audit trail. Each audit record is one line of JSON at level INFO."""
 
 MAX_ID_LENGTH: Final = 256
-"""The maximum number of characters of an id in an audit record. In a refused request, the client may send any text as
-an id."""
+"""The maximum number of characters of an id in an audit record. A refused request may contain any text as an id."""
 
 MAX_WAITING: Final = 10_000
-"""The maximum number of audit records that wait for a slow ``on_audit`` hook, about 5 MB. Additional records are only
+"""The maximum number of records that wait for a slow ``on_audit`` hook, about 5 MB. Additional records are only
 logged."""
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
@@ -117,8 +115,7 @@ class AuditFile:
             file.write(b"\n" + line if line and self._ends_within_a_line() else line)
 
     def _ends_within_a_line(self) -> bool:
-        """Return True if the last record of the audit file was truncated. Return False for a file that cannot be
-        read."""
+        """Return True if the last record was truncated. Return False for an unreadable file."""
         try:
             if not Path(self._path).is_file():
                 return False
@@ -143,8 +140,8 @@ def arguments_digest(arguments: Any) -> str:
 
 
 class AuditScope:
-    """The user's decisions in one request, until the service accepts or refuses the request. ``accept``: called for
-    each accepted decision."""
+    """The user's decisions in one request, until the service accepts or refuses them. ``accept``: called for each
+    accepted decision."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
         self._transcript = Transcript()
@@ -158,22 +155,21 @@ class AuditScope:
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions of the request that the service has not yet accepted; ``None`` before ``plan`` is called."""
+        """The decisions that the service has not yet accepted; ``None`` before ``plan`` is called."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
-        """Sets the stored chat of the request."""
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, which are its answers to tool calls. Also releases the request's stored
-        chat, so that a waiting request does not keep the chat in memory."""
+        """Sets the request's decisions. Releases the stored chat, because a waiting request must not keep the chat in
+        memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records answers to tool calls as accepted. Must be called when the answers are stored. If the service refuses
-        the request later, it records only the remaining answers as refused."""
+        """Records stored answers as accepted. A later refusal of the request records only the remaining answers as
+        refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
@@ -181,8 +177,8 @@ class AuditScope:
 
 
 class AuditTrail:
-    """Writes the audit records of a service to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds that
-    the hook may take for one record; ``None`` for no limit."""
+    """Writes audit records to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds for one record;
+    ``None`` for no limit."""
 
     def __init__(self, app: str, hook: OnAudit | None, *, timeout: float | None) -> None:
         self._app = app
@@ -191,16 +187,14 @@ class AuditTrail:
         self._waiting: deque[AuditRecord] = deque()
         self._delivery: asyncio.Task[None] | None = None
         self._thread = anyio.CapacityLimiter(1)
-        """Limiter with one thread for the hook. So a hook that hangs blocks none of the threads in which tools run."""
+        """Separate thread for the hook. A hook that hangs blocks none of the threads in which tools run."""
 
     def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
-        """Returns the audit scope of a new request."""
         return AuditScope(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
-        """Context manager: if the code inside raises ``ChatRequestError``, records each decision in the request as
-        refused."""
+        """Context manager: records each decision in the request as refused if ``ChatRequestError`` is raised."""
         try:
             yield
         except ChatRequestError as refused:
@@ -221,10 +215,10 @@ class AuditTrail:
     def acting(
         self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
     ) -> Iterator[Callable[[Any], None]]:
-        """Context manager that records an act of the user. If the code inside raises ``ChatRequestError``, the act is
-        recorded as refused, otherwise as accepted.
+        """Context manager that records an act of the user: as refused if ``ChatRequestError`` is raised, otherwise as
+        accepted.
 
-        Yields a function to call with the data that the client sent. The record contains the SHA-256 hash of this data.
+        Yields a function to call with the client's data. The record contains the SHA-256 hash of this data.
         """
         sent: list[str] = []
         try:
@@ -235,7 +229,6 @@ class AuditTrail:
         self._record(user_id, chat_id, action, digest=sent[0] if sent else None)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the ``on_audit`` hook has received all records."""
         if self._delivery is not None:
             await asyncio.wait({self._delivery}, timeout=CLOSING_SECONDS)
             self._delivery = None  # a second `aclose` does not wait again

@@ -1,5 +1,4 @@
-"""Provides ``ByteBudget``, which bounds the memory of concurrent requests and responses, for each user and for all
-users."""
+"""Provides ``ByteBudget``."""
 
 from __future__ import annotations
 
@@ -14,21 +13,19 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequestError
 
 UNCOUNTED_BYTES: Final = 64 * 1024
-"""The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
-The maximum number of connections limits the number of concurrent small requests."""
+"""The number of bytes of each request that are not counted, so small requests are served even if the budget is full."""
 
 USER_SHARE: Final = 2
-"""Divisor for the limit of one user. With 2, a user can hold at most half of the budget."""
+"""Divisor for the limit of one user: a user can hold at most half of the budget."""
 
 
 class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
-    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
-    error (429) for a user whose requests hold too many bytes. ``of_all``: returns the error (503) if the requests of
-    all users together hold too many bytes. One user may hold at most half of ``limit``. ``single_fits``: True if a
-    user's only request may hold up to ``limit`` bytes. If no other request holds bytes, this request may even exceed
-    ``limit``.
+    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: returns the error (429) for a
+    user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
+    exceed ``limit``. ``single_fits``: True if a user's only request may hold up to ``limit`` bytes. If no other request
+    holds bytes, this request may even exceed ``limit``.
     """
 
     def __init__(
@@ -44,7 +41,7 @@ class ByteBudget:
         self._of_all = of_all
         self._single_fits = single_fits
         self._taken: Counter[str] = Counter()
-        """The counted bytes of each user's requests, by user id."""
+        """The counted bytes of each user's requests."""
         self._freed = asyncio.Event()
 
     @property
@@ -53,11 +50,10 @@ class ByteBudget:
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
-        """Return an empty ``ByteShare`` for one request of the user."""
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
-        """Return the error for a request of the user that needs ``count`` more bytes; ``None`` if the bytes fit."""
+        """Return the error for a request that needs ``count`` more bytes; ``None`` if the bytes fit."""
         if self._limit is None or count <= 0:
             return None
         own, taken = self._taken[user_id], self.taken
@@ -68,7 +64,7 @@ class ByteBudget:
         return None
 
     def count(self, user_id: str, change: int) -> None:
-        """Add ``change`` to the counted bytes of the user. ``change`` is negative for released bytes."""
+        """Add ``change`` to the user's counted bytes. ``change`` is negative for released bytes."""
         self._taken[user_id] += change
         if not self._taken[user_id]:
             del self._taken[user_id]
@@ -82,8 +78,11 @@ class ByteBudget:
 
 
 class ByteShare:
-    """The part of a ``ByteBudget`` that one request holds, until ``release`` or the end of a ``with`` block. The
-    garbage collector also releases a share, because a framework may drop a response without sending it."""
+    """The part of a ``ByteBudget`` that one request holds, until ``release`` or the end of a ``with`` block.
+
+    If a framework drops a response without sending it, nobody calls ``release``. Then the garbage collector releases
+    the share.
+    """
 
     def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
         self._budget = budget
@@ -91,8 +90,7 @@ class ByteShare:
         self._size = size
 
     def take(self, count: int) -> None:
-        """Take ``count`` more bytes of the budget for this request. If the bytes do not fit into the budget, raise
-        ``ChatRequestError`` (429, 503)."""
+        """Take ``count`` more bytes of the budget. If they do not fit, raise ``ChatRequestError`` (429, 503)."""
         if (refusal := self._refusal(count)) is not None:
             raise refusal
         counted = self._counted
@@ -100,7 +98,6 @@ class ByteShare:
         self._budget.count(self._user_id, self._counted - counted)
 
     def has_room(self, count: int) -> bool:
-        """Return True if ``count`` more bytes fit into the budget."""
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
@@ -111,13 +108,12 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes of this share to a new ``ByteShare``, and return the new share. Use this method for a response
-        that continues after the ``with`` block of this share."""
+        """Move all bytes to a new ``ByteShare``, for a response that continues after the ``with`` block of this
+        share."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 
     def release(self) -> None:
-        """Give all bytes of the share back to the budget."""
         counted, self._size = self._counted, 0
         if counted:
             self._budget.count(self._user_id, -counted)

@@ -1,4 +1,4 @@
-"""Limits for one user, and for all users of a worker: ``ServiceLimits``, and the counters that enforce the limits."""
+"""Limits for one user and for all users of a worker, and the counters that enforce the limits."""
 
 from __future__ import annotations
 
@@ -19,64 +19,54 @@ if TYPE_CHECKING:
 
 MAX_RUNS: Final = 300
 """The maximum number of concurrent runs of a worker. A run has up to three connections: to its model, its client and a
-store. So the connections of all runs fit into the default limit of 1,024 open files for a process."""
+store. So all connections fit into the default limit of 1,024 open files for a process."""
 
 MAX_RUNS_PER_USER: Final = 50
-"""The maximum number of concurrent runs of one user: a sixth of ``MAX_RUNS``. Without ``identify``, all requests belong
-to one user. So the limit also has to suffice for a parallel test suite."""
+"""The maximum number of concurrent runs of one user. Without ``identify``, all requests belong to one user, so a
+parallel test suite must fit."""
 
 MAX_WAITING_PER_USER: Final = 50
-"""The maximum number of one user's requests that wait for the end of a run. Each waiting request keeps a connection,
-and messages in memory."""
+"""The maximum number of one user's requests that wait for the end of a run. Each keeps a connection, and messages in
+memory."""
 
 MAX_REQUESTS_PER_MINUTE: Final = 1200
-"""The maximum number of requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at
-most a fifth of the worker's time.
-"""
+"""The maximum number of requests of one user in a minute. At 10 ms a request, one user can use a fifth of the worker's
+time."""
 
 MAX_CHUNKS: Final = 500_000
 """The maximum number of chunks of a response. A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``)
 needs 360,000 chunks."""
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of stored content in the responses that a worker sends at the same time. Two chats fit,
-even if each chat has five files of 15 MiB. In Base64, these ten files take 200 MiB."""
+"""The maximum number of bytes of stored content that a worker sends at the same time. Two chats fit, each with five
+files of 15 MiB: in Base64, the files take 200 MiB."""
 
 READS_PER_USER: Final = 2
 """The maximum number of concurrent reads of one user. A client loads the list of chats and a history at the same
 time."""
 
 HISTORIES_AT_ONCE: Final = 8
-"""Maximum number of sessions that are loaded at the same time for all users.
-
-The size of a session is unknown until it is in memory.
-"""
+"""Maximum number of sessions that are loaded at the same time, because their size is unknown before."""
 
 ARTIFACTS_AT_ONCE: Final = 16
-"""Maximum number of artifacts that are loaded at the same time for all users.
-
-The size of an artifact is unknown until it is in memory.
-"""
+"""Maximum number of artifacts that are loaded at the same time, because their size is unknown before."""
 
 RUN_TIMEOUT: Final = 3600.0
-"""Default time limit of a run, in seconds: enough for deep research. After this time, a run that hangs no longer blocks
-its chat."""
+"""Default time limit of a run, in seconds: enough for deep research."""
 
 STOP_TIMEOUT: Final = 10.0
-"""Default number of seconds that a request waits for the earlier run of its chat to end."""
 
 HOOK_TIMEOUT: Final = 30.0
-"""Default time limit of a hook, in seconds: enough for a model that generates a title, or a store that has to start."""
+"""Default time limit of a hook, in seconds: enough to generate a title, or to wait for a starting store."""
 
 RUN_RETRY_AFTER: Final = 5
-"""Seconds in the ``Retry-After`` header of a request that was refused because of too many runs."""
+"""Seconds in the ``Retry-After`` header of a refusal because of too many runs."""
 
 _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""The key of a ``RunSlot``: the id of the user, and a value such as a chat id. The value identifies the run or request
-with the slot."""
+"""The key of a ``RunSlot``: the user's id, and a value such as a chat id that identifies the run or request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +101,7 @@ class ServiceLimits:
     evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory for histories, artifacts and stored responses that are being sent.
+    """Maximum memory for histories, artifacts and stored responses that are being sent.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
     KiB is never refused. A response that is larger than the whole memory is sent when no other response is being sent.
@@ -155,23 +145,21 @@ class ServiceLimits:
 
 
 class RequestRates:
-    """Rate limiter for the requests of each user. A user has an allowance of ``per_minute`` requests, which is refilled
-    evenly. ``now``: a monotonic clock, in nanoseconds. Only users with requests in the last minute take memory."""
+    """Rate limiter for each user's requests: an allowance of ``per_minute`` requests is refilled evenly. ``now``: a
+    monotonic clock, in nanoseconds."""
 
     def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """The time at which each user's allowance is full again, by user id. A user without an entry has the full
-        allowance."""
+        """The time at which each user's allowance is full again. A user without an entry has the full allowance."""
 
     def __len__(self) -> int:
-        """Return the number of users that this object keeps in memory."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request of the user. If the user's allowance is used up, raises ``ChatRequestError`` (429) and
-        counts nothing."""
+        """Counts a request of the user. If the allowance is used up, raises ``ChatRequestError`` (429) and counts
+        nothing."""
         if not self._interval:
             return
         now = self._now()
@@ -186,7 +174,7 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Remove up to two users whose allowance is full. A request adds at most one user, so the number of users falls
+        """Remove up to two users with a full allowance. A request adds at most one user, so the number of users falls
         again."""
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
@@ -196,8 +184,8 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order. Without
-    this limiter, a thousand concurrent reads of one user would delay all other users on the event loop."""
+    """Limiter for concurrent reads of a store. Additional reads wait in order. Without the limiter, a thousand reads of
+    one user would delay all other users on the event loop."""
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
         self._per_user = per_user
@@ -214,9 +202,8 @@ class UserReads:
 
 
 class RunSlots:
-    """Limits the number of active runs or of waiting requests. Each run or request takes a slot: up to ``per_user``
-    slots for a user, ``per_worker`` in total. ``patience``: seconds that a request waits for a slot that is about to
-    become free."""
+    """Limits the number of active runs or of waiting requests, which take a slot each. ``patience``: seconds that a
+    request waits for a slot that is about to become free."""
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
         self._per_user = per_user
@@ -226,12 +213,11 @@ class RunSlots:
         self._freed = asyncio.Event()
 
     def __len__(self) -> int:
-        """Return the number of taken slots."""
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Several slots with the same key count as one. If no slot is free, raises ``ChatRequestError``
-        (429, 503)."""
+        """Takes a slot. Several slots with the same key count as one. Raises ``ChatRequestError``: 429 at the user's
+        limit, 503 at the worker's limit."""
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
             try:
@@ -242,7 +228,6 @@ class RunSlots:
         self._taken.setdefault(slot.key, set()).add(slot)
 
     def free(self, slot: RunSlot) -> None:
-        """Releases the slot of a run or request, if the slot is taken."""
         sharing = self._taken.get(slot.key, set())
         sharing.discard(slot)
         if not sharing and self._taken.pop(slot.key, None) is not None:
@@ -250,8 +235,8 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. If a slot is about to become free, return the error, so that the request
-        can wait first. Otherwise, raise the error. The user's limit is checked before the worker's limit."""
+        """Return ``None`` if a slot is free. Return the error if a slot is about to become free, so that the request
+        can wait. Otherwise raise the error."""
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]
@@ -281,23 +266,19 @@ class RunSlot:
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free. The response of the run with this slot has then ended, but is not
-        yet stored."""
+        """True if the slot is about to become free: the run's response has ended, but is not yet stored."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Sets the function that computes the property ``is_ending``. The function returns True if the slot is about to
-        become free."""
+        """Sets the function that computes ``is_ending``."""
         self._is_ending = is_ending
 
     def free(self) -> None:
-        """Releases the slot, if it is taken."""
         self._slots.free(self)
 
 
 def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
-    """Return the memory budget that all HTTP responses with stored content share: see
-    ``ServiceLimits.max_response_bytes``."""
+    """Return the memory budget of all responses with stored content: see ``ServiceLimits.max_response_bytes``."""
     return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)
 
 

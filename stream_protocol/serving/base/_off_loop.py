@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
-Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
-of events, the work takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
+Planning a request or reading a session usually takes less than a millisecond. With 20 MiB of files or thousands of
+events, it takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""The number of bytes from which a thread is worth its overhead. The bytes are those of a request's body, or of a
-session's texts and files."""
+"""The number of bytes, of a request's body or a session's content, from which a thread is worth its overhead."""
 
 LARGE_VALUES: Final = 5_000
-"""The number of values from which a thread is worth its overhead. The values are those in a session's arguments and
-results, on all levels of nesting. Copying so many values takes about 5 ms."""
+"""The number of values in a session's arguments and results, on all levels of nesting, from which a thread is worth its
+overhead. Copying so many values takes about 5 ms."""
 
 LONG_SESSION: Final = 200
-"""The number of events or chats above which a thread is worth its overhead. Each event of a session, and each chat of a
-list, takes up to 0.1 ms."""
+"""The number of events or chats above which a thread is worth its overhead. Each takes up to 0.1 ms."""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
-"""The limiters, one for each event loop. A limiter allows one thread at a time, because every busy thread slows the
-event loop down."""
+"""The limiter of each event loop. It allows one thread at a time, because every busy thread slows the event loop
+down."""
 
 
 async def run_off_loop(
@@ -46,9 +44,8 @@ async def run_off_loop(
 ) -> T:
     """Returns the result of ``work()``. Large work runs in a thread, and only one call at a time gets a thread.
 
-    ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
-    ``events``: the events of a session. ``items``: the chats of a list. No other task may change the data that ``work``
-    reads. ``work`` must not use objects that belong to the event loop.
+    ``size``: the bytes of a request or a response. ``events``: the events of a session. ``items``: the chats of a list.
+    No other task may change the data that ``work`` reads. ``work`` must not use objects that belong to the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION
@@ -65,7 +62,7 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """Yield the values of events that can be large: texts, files, arguments, results, outputs of nodes, state."""
+    """Yield the values of events that can be large."""
     for event in events:
         yield event.output
         yield event.actions.state_delta

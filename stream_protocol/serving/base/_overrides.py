@@ -1,7 +1,7 @@
 """Provides ``RunOverrides``: settings that an app makes for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through ``shared_state``. To use other values of the body, the app's
-``prepare`` hook copies them from ``ChatRequest.body``.
+A request's body changes the session's state only through ``shared_state``. Other values of the body need the app's
+``prepare`` hook, which copies them from ``ChatRequest.body``.
 """
 
 from __future__ import annotations

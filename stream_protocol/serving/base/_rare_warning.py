@@ -16,7 +16,6 @@ class RareWarning:
         self._not_before = 0.0
 
     def log(self, text: str, *arguments: object) -> None:
-        """Logs the warning, unless this object has logged a warning in the last ``WARNING_SECONDS``."""
         now = asyncio.get_running_loop().time()
         if now >= self._not_before:
             self._not_before = now + WARNING_SECONDS

@@ -40,7 +40,7 @@ class TurnRecorder(Protocol):
 
 @runtime_checkable
 class RunObserving(Protocol):
-    """Interface of a ``TurnRecorder`` that observes not only the events of the run, but also the run itself."""
+    """Interface of a ``TurnRecorder`` that also observes the run itself."""
 
     def plugin(self) -> BasePlugin:
         """Returns an ADK plugin for the run. ADK calls this plugin after all others. If the plugin raises, the run
@@ -69,29 +69,23 @@ class TurnRecorders:
         self._recorders = [*recorders]
 
     def begin(self, message_id: str | None) -> None:
-        """Call ``begin`` of each recorder."""
         self._tell(lambda recorder: recorder.begin(message_id))
 
     def event(self, event: Event) -> None:
-        """Call ``event`` of each recorder."""
         if self._recorders:
             self._tell(lambda recorder: recorder.event(event))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Call ``written`` of each recorder."""
         if self._recorders:
             self._tell(lambda recorder: recorder.written(sse))
 
     def plugins(self) -> list[BasePlugin]:
-        """Return the ADK plugins of the recorders that observe the run."""
         return [recorder.plugin() for recorder in self._recorders if isinstance(recorder, RunObserving)]
 
     def failed(self, error: BaseException) -> None:
-        """Call ``failed`` of each recorder that has this method."""
         self._tell(lambda recorder: recorder.failed(error) if isinstance(recorder, FailureObserving) else None)
 
     def end(self, outcome: Ending | None) -> None:
-        """Call ``end`` of each recorder."""
         self._tell(lambda recorder: recorder.end(outcome))
 
     def _tell(self, tell: Callable[[TurnRecorder], None]) -> None:
@@ -104,14 +98,12 @@ class TurnRecorders:
 
 
 def all_recorders(recorder: Recorder | Sequence[Recorder] | None) -> Sequence[Recorder]:
-    """Return the recorders in the option ``recorder`` of ``ChatService``."""
     if recorder is None:
         return ()
     return recorder if isinstance(recorder, Sequence) else (recorder,)
 
 
 def check_recorder(name: str, recorder: object) -> None:
-    """Raises ``InvalidArgumentError`` unless the object is ``None``, a recorder, or a list of recorders."""
     for each in recorder if isinstance(recorder, Sequence) and not isinstance(recorder, str | bytes) else [recorder]:
         check_interface(
             name,

@@ -1,4 +1,4 @@
-"""Errors for requests that cannot be served now, because of the state of the chat, of a store or of the server."""
+"""Errors for requests that cannot be served now, because of the chat, a store or the server."""
 
 from typing import Final
 
@@ -8,13 +8,18 @@ RETRY_AFTER: Final = 2
 """Seconds in the ``Retry-After`` header of a 503 response."""
 
 SESSION_STORE, ENGINE, RUN_LOG = "session_store", "engine", "run_log"
-"""Names of the stores that a request needs. If a store is unreachable, its name is the ``reason`` of the refusal."""
+"""Names of the stores that a request needs. The ``reason`` of a refusal is the name of the unreachable store."""
 
 
 def closing_refusal() -> ChatRequestError:
-    """Return the error (503) for a request to a worker that shuts down. Another worker can serve the request."""
+    """Return the error (503) for a request to a worker that shuts down."""
     text = "The server is shutting down. Try again in a moment."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
+
+
+def unknown_chat_refusal() -> ChatRequestError:
+    """Return the error (404) for a chat that this user does not have."""
+    return ChatRequestError("There is no such chat.", status=404)
 
 
 def busy_refusal() -> ChatRequestError:
@@ -23,8 +28,7 @@ def busy_refusal() -> ChatRequestError:
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """Return the error (503) for a request that needs an unreachable store. ``store``: ``SESSION_STORE``, ``ENGINE`` or
-    ``RUN_LOG``."""
+    """Return the error (503) for a request that needs the unreachable store ``store``."""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
@@ -41,6 +45,6 @@ def stopped_refusal() -> ChatRequestError:
 
 
 def not_ended_refusal() -> ChatRequestError:
-    """Return the error (503) for a request that has waited too long for the previous run of its chat to end."""
+    """Return the error (503) for a request that has waited too long for the previous run of its chat."""
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

@@ -1,4 +1,4 @@
-"""Provides ``ResponseMemory``, which bounds the memory of responses with stored content."""
+"""Provides ``ResponseMemory``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class ResponseMemory:
-    """Counts the memory that histories, artifacts and stored responses use while they are sent. ``limit``: the maximum
-    number of bytes; ``None`` for no limit. ``with_state``: True if responses contain the session's state."""
+    """Counts the bytes of histories, artifacts and stored responses while they are sent. ``limit``: ``None`` for no
+    limit. ``with_state``: True if responses contain the session's state."""
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:
         self._limit = limit
@@ -28,7 +28,6 @@ class ResponseMemory:
         self._budget = response_budget(limit)
 
     def share(self, user_id: str) -> ByteShare:
-        """Returns an empty share of the memory for a response to the user."""
         return self._budget.share(user_id)
 
     async def size_of(self, events: Sequence[Event]) -> int:
@@ -41,18 +40,18 @@ class ResponseMemory:
 
 
 EVENT_BYTES: Final = 1024
-"""Estimated bytes of the dictionaries for one event, without its content."""
+"""Estimated bytes of one event without its content."""
 
 MEMBER_BYTES: Final = 100
-"""Estimated bytes of a value or a key in an object or list. The characters of a text are counted separately."""
+"""Estimated bytes of a value or a key, without the characters of a text."""
 
 
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated size, in bytes, of the messages that are created from the events.
 
-    For a file, the size of its Base64 text is counted. For a text, its size in Python's memory is counted: four bytes a
-    character if the text contains an emoji. ``with_state``: True if the messages contain changes of the state
-    (``send_state``). ``enough``: the size at which counting stops.
+    A file counts with its Base64 text, a text with its size in Python's memory: four bytes a character if the text
+    contains an emoji. ``with_state``: True if the messages contain changes of the state (``send_state``). ``enough``:
+    the size at which counting stops.
     """
     size = 0
     for event in events:

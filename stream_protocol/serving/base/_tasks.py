@@ -1,5 +1,4 @@
-"""Helpers for asyncio: background tasks, timers, time limits, reliable cancellation, cached probes, and a counter of
-unfinished calls."""
+"""Helpers for asyncio: tasks, timers, time limits, cancellation and cached probes."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CANCEL_SECONDS: Final = 0.2
-"""Seconds after which a cancelled task that has not ended is cancelled again."""
+"""Seconds after which a task is cancelled again if it has not ended."""
 
 
 class Tasks:
@@ -25,24 +24,21 @@ class Tasks:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
-        """Return the number of running tasks."""
         return len(self._tasks)
 
     def __iter__(self) -> Iterator[asyncio.Task[Any]]:
-        """Iterate over the running tasks."""
         return iter([*self._tasks])
 
     def start(self, work: Coroutine[Any, Any, T], context: Context | None = None) -> asyncio.Task[T]:
-        """Starts a task. ``context``: the context variables of the task; by default, a copy of the caller's
-        variables."""
+        """Starts a task. ``context``: the task's context variables; by default, a copy of the caller's."""
         task = asyncio.create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def wait(self, seconds: float) -> int:
-        """Waits up to ``seconds`` until all tasks have ended. Returns the number of tasks that still run, and forgets
-        these tasks."""
+        """Waits up to ``seconds`` until all tasks have ended. Forgets the tasks that still run, and returns their
+        number."""
         if not self._tasks:
             return 0
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
@@ -58,18 +54,16 @@ class Timers:
         self._closed = False
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer called ``name``."""
+        """Calls ``action`` after ``seconds``. With ``None``, only cancels the timer called ``name``."""
         self.cancel(name)
         if seconds is not None and not self._closed:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
     def cancel(self, name: str) -> None:
-        """Cancels the timer called ``name``, if it exists."""
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
 
     def cancel_all(self) -> None:
-        """Cancels all timers."""
         for name in [*self._timers]:
             self.cancel(name)
 
@@ -80,7 +74,7 @@ class Timers:
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits until all have ended. Cancels a task repeatedly, because redis-py 8 sometimes swallows a
+    """Cancels tasks and waits until all have ended. Cancels repeatedly, because redis-py 8 sometimes swallows a
     cancellation."""
     pending = set(tasks)
     while pending:
@@ -89,8 +83,21 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
 
 
+async def wait_for_first(*works: Coroutine[Any, Any, object], seconds: float | None = None) -> bool:
+    """Waits until one of the coroutines has ended, and cancels the others. Does not raise their errors.
+
+    ``seconds``: the time limit; ``None`` for no limit. Returns False if no coroutine has ended in time.
+    """
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+    finally:
+        await cancel_and_wait(tasks)
+
+
 class InProgress:
-    """Counter of unfinished calls. A call is unfinished while its ``with`` block runs."""
+    """Counter of running ``with`` blocks."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -107,15 +114,14 @@ class InProgress:
             self._idle.set()
 
     async def wait(self, seconds: float) -> None:
-        """Waits up to ``seconds`` until all calls have finished."""
+        """Waits up to ``seconds`` until no ``with`` block runs."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
 
 
 class CachedProbe(Generic[T]):
-    """Cache that keeps the result or the exception of ``ask()`` for ``seconds``. Concurrent callers share one call of
-    ``ask``."""
+    """Keeps the result or the exception of ``ask()`` for ``seconds``. Concurrent callers share one call of ``ask``."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._ask = ask
@@ -124,7 +130,7 @@ class CachedProbe(Generic[T]):
         self._fresh_until = 0.0
 
     async def get(self) -> T:
-        """Returns the cached result of ``ask``, or raises its cached exception. Calls ``ask`` if nothing is cached."""
+        """Returns the result of ``ask``, or raises its exception. Calls ``ask`` if nothing is cached."""
         if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
             self._asking = asyncio.create_task(self._ask_now(), context=Context())  # not the caller's context
         return await asyncio.shield(self._asking)
@@ -137,17 +143,17 @@ class CachedProbe(Generic[T]):
 
 
 class HookTimeoutError(Exception):
-    """Raised if a hook or a store took longer than its time limit."""
+    """Raised if a hook or a store took too long."""
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of ``work``. ``seconds``: the time limit; ``None`` for no limit.
 
-    Use ``with_timeout`` for the app's hooks and its session store, which are called while a request blocks the chat.
-    Without a limit, a hook that hangs would block the chat until the server restarts.
+    The app's hooks and its session store need a limit. Without a limit, a hook that hangs would block the chat until
+    the server restarts.
 
-    After the time limit, cancels the work and raises ``HookTimeoutError``. Does not wait until the cancelled work has
-    ended, because the work may swallow the cancellation.
+    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the work, which may
+    swallow the cancellation.
     """
     task = asyncio.create_task(work)
     try:
@@ -160,8 +166,7 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
 
 
 def abandon(task: asyncio.Task[Any]) -> None:
-    """Cancels a task whose result is no longer needed. A failure of the task is ignored, even if the task has already
-    ended."""
+    """Cancels a task whose result is no longer needed, and ignores its failure."""
     if task.done():
         ignore_failure(task)
     else:
@@ -170,7 +175,6 @@ def abandon(task: asyncio.Task[Any]) -> None:
 
 
 def ignore_failure(task: asyncio.Task[Any]) -> None:
-    """Retrieve the exception of a task that nobody awaits. Otherwise asyncio logs that the exception was never
-    retrieved."""
+    """Retrieve the exception of a task that nobody awaits. Otherwise asyncio logs that it was never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""Provides ``ServiceTimes``: timeouts and intervals of a service that apps cannot set."""
+"""Provides ``ServiceTimes``: timeouts and intervals that apps cannot set."""
 
 from dataclasses import dataclass, fields
 
@@ -17,8 +17,7 @@ class ServiceTimes:
     first_reader: float = 5.0
     """The minimum time that a run waits for its first reader, the HTTP response to the request that started the run."""
     progress: float = 0.2
-    """The minimum time between two progress reports of one tool call. After this time, only the newest report is
-    sent."""
+    """The minimum time between two progress reports of one tool call. Then only the newest report is sent."""
     reader_check: float = 1.0
     """The minimum time between two checks for clients that read the run at other workers."""
     completing: float = 0.5
@@ -30,9 +29,9 @@ class ServiceTimes:
     """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored a
-    stopped run within this time, the run is cancelled, so that its chat becomes free.
+    stopped run by then, the run is cancelled, so that its chat becomes free.
 
-    Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
+    The engine also has this time to store a run's end. After this time, the attempt is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for unfinished requests before it closes the run log."""
@@ -55,16 +54,16 @@ class ServiceTimes:
     """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
     is its right to execute the run, must expire first."""
     suspect: float = 30.0
-    """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
+    """The time that a busy worker leaves a suspect run, which may have crashed its workers, to idle workers."""
     alone: float = 10.0
-    """The maximum time of each of two waits for a suspect run, which may crash its worker. New runs wait until the
-    worker's other runs have ended. Then they wait while the suspect run executes alone. Most runs that crash their
-    worker crash it immediately."""
+    """The maximum time of each of two waits for a suspect run, which may crash its worker. First, new runs wait until
+    the worker's other runs have ended. Then they wait while the suspect run executes alone, because most such runs
+    crash immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""
     readiness_cache: float = 1.0
-    """The time that the result of a readiness probe is cached. The cache protects the stores from frequent probes."""
+    """The time that the result of a readiness probe is cached, which protects the stores from frequent probes."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

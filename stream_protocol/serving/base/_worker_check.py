@@ -18,20 +18,19 @@ WARNING: Final = (
 
 
 def warn_of_other_workers() -> None:
-    """Logs a warning if other workers serve the same app. Called for a service with a ``MemoryRunLog``."""
     if _several_configured() or _other_worker_runs():
         logger.warning(WARNING)
 
 
 def _several_configured() -> bool:
-    """Return True if ``WEB_CONCURRENCY`` is above 1. uvicorn and gunicorn read this variable."""
+    """Return True if ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, is above 1."""
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 
 
 def _other_worker_runs() -> bool:
-    """Return True if the parent process is a known server, and has another child with the same command as this process.
-    Works only on Linux."""
+    """Return True if a known server is the parent process, and has another child with the same command. Works only on
+    Linux."""
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False
@@ -44,8 +43,8 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process, with 0 in place of each number. The command lines of workers differ only in
-    numbers, such as file descriptors."""
+    """Return the command line of a process with 0 for each number. Workers differ only in numbers, such as file
+    descriptors."""
     return re.sub(r"\d+", "0", _command(process))
 
 

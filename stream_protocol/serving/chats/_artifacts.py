@@ -1,4 +1,4 @@
-"""Artifacts of a chat: loads artifacts, creates links, and loads the files of a message that is sent again."""
+"""Loads the artifacts of a chat, and creates links to artifacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, artifact_path
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, to_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +30,8 @@ MAX_FILES_BYTES: Final = 64 * 1024 * 1024
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
-    """Loads an artifact of the session, or of the session's user (``user:…``). ``version``: ``None`` for the newest
-    version. Raises ``ChatRequestError`` (404) if no artifact has this name and version."""
+    """Loads an artifact of the session, or of its user (``user:…``). ``version``: ``None`` for the newest version.
+    Raises ``ChatRequestError`` (404) if the artifact does not exist."""
     part: types.Part | None = None
     if runner.artifact_service is not None:
         try:
@@ -53,18 +53,18 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
 
 
 def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
-    """Return the bytes and the media type of an artifact; ``None`` if the artifact has neither bytes nor text."""
+    """Return the bytes and the media type of an artifact; ``None`` if it has neither bytes nor text."""
     if part.inline_data is not None and part.inline_data.data is not None:
         media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
         return part.inline_data.data, media_type if MEDIA_TYPE_PATTERN.fullmatch(media_type) else UNKNOWN_TYPE
-    return None if part.text is None else (part.text.encode(), "text/plain")
+    return None if part.text is None else (to_well_formed(part.text).encode(), "text/plain")
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """Return the texts and files of a message, with the bytes of each file that is stored as an artifact.
+    """Return the texts and files of a message, with the bytes of each file that is an artifact.
 
-    If the artifact service no longer has a file, the message keeps the link to the file. Raises ``ChatRequestError``
-    (413) if all files together are larger than ``MAX_FILES_BYTES``.
+    A file that no longer exists stays a link. Raises ``ChatRequestError`` (413) if all files are larger than
+    ``MAX_FILES_BYTES``.
     """
     loaded: list[TextOrFile] = []
     size = 0
@@ -88,8 +88,8 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """Return a function for the converter's option ``artifact_url``. The function takes the name and the version of an
-    artifact, and returns a URL. Without a ``base``, the function returns ``None``."""
+    """Return a function for the converter's option ``artifact_url``. Without a ``base``, the function returns
+    ``None``."""
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 

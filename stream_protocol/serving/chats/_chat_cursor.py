@@ -1,7 +1,7 @@
-"""Provides ``ChatCursor``: the position of a client in the pages of a list of chats.
+"""Provides ``ChatCursor``.
 
-A chat that changes moves to the top of the list. So a position in the list is not enough for a cursor. A cursor also
-names each chat on the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
+A changed chat moves to the top of the list, so a position is not enough for a cursor. A cursor also names each chat on
+the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_NAMED: Final = 500
-"""The maximum number of chats that a cursor names. The cursor is part of a URL, and some proxies accept only 8 KiB."""
+"""The maximum number of chats that a cursor names. A cursor is part of a URL, and some proxies accept only 8 KiB."""
 
 NAME_BYTES: Final = 6
-"""The number of bytes of a chat's hash in a cursor. Of a billion lists with ``MAX_NAMED`` chats, about one has a
+"""The number of bytes of a chat's hash in a cursor. Of a billion lists with ``MAX_NAMED`` chats, one has a
 collision."""
 
 _HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")
 """Binary format of a cursor's beginning: the hash of the list, and ``from_top_to``."""
 
 Position: TypeAlias = tuple[float, bytes]
-"""The position of a chat in the list: the time of the chat's last change (seconds), and the hash of its id. Newer chats
-have greater positions."""
+"""The position of a chat: the time of its last change (seconds), and the hash of its id. Newer chats have greater
+positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,7 @@ class ChatCursor:
     """Cursor in one user's list of chats, for one search text and archive mark.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
-    ``from_top_to``: a position in the list; all chats from the top of the list to this position were also on earlier
-    pages.
+    ``from_top_to``: all chats from the top of the list to this position were also on earlier pages.
     """
 
     chat_list: bytes
@@ -51,12 +50,11 @@ class ChatCursor:
 
     @classmethod
     def first(cls, *of_list: str | bool) -> Self:
-        """Return the cursor of the first page. ``of_list``: the values that identify the list, such as the user id."""
+        """Return the cursor of the first page. ``of_list``: the values that identify the list."""
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
-        """Parses the text of a cursor of the user's list of chats. Raises ``ChatRequestError`` (422) for any other
-        text."""
+        """Parses a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
         try:
             packed = base64.b64decode(text, altchars=b"-_", validate=True)
             chat_list, *position = _HEAD.unpack_from(packed)
@@ -78,7 +76,6 @@ class ChatCursor:
         return [chat for place, chat in newest_first if place[1] not in named and place < self.from_top_to]
 
     def after(self, page: Sequence[Session]) -> ChatCursor:
-        """Returns the cursor of the page after ``page``."""
         named = (*self.named, *(position(chat)[1] for chat in page))
         if len(named) <= MAX_NAMED:
             return ChatCursor(chat_list=self.chat_list, named=named, from_top_to=self.from_top_to)
@@ -89,5 +86,4 @@ class ChatCursor:
 
 
 def position(chat: Session) -> Position:
-    """Return the position of a chat in the list."""
     return chat.last_update_time, blake2b(chat.id.encode(errors="surrogatepass"), digest_size=NAME_BYTES).digest()

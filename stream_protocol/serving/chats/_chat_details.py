@@ -27,20 +27,18 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_TITLE_LENGTH: Final = 200
-"""The maximum number of characters of a title that a user sets."""
 
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFoundError)
-"""The exceptions that a session store raises if another worker has concurrently created, changed or deleted the
-session."""
+"""The exceptions of a session store if another worker has concurrently created, changed or deleted the session."""
 
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Unicode categories of the characters that a title must not have: control characters, line breaks and lone surrogates.
-Some databases refuse control characters and surrogates."""
+"""Unicode categories that a title must not have: control characters, line breaks and lone surrogates. Some databases
+refuse control characters and surrogates."""
 
 _INVISIBLE: Final = frozenset({"Cf", "Zs"})
-"""Unicode categories of spaces and format characters. A title of only these characters would be invisible."""
+"""Unicode categories of spaces and format characters. A title of only these characters is invisible."""
 
 
 class ChatChanges(TypedDict, total=False):
@@ -55,8 +53,6 @@ class ChatChanges(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatDetails:
-    """The user's settings of one chat: its title and its archive mark."""
-
     title: str | None = None
     archived: bool = False
 
@@ -65,8 +61,7 @@ NO_DETAILS: Final = ChatDetails()
 
 
 def parse_changes(body: bytes) -> ChatChanges:
-    """Parses the JSON body of a request that changes a chat. Raises ``ChatRequestError`` (400, 422) for an invalid
-    body."""
+    """Parses the body of a request that changes a chat. Raises ``ChatRequestError`` (400, 422)."""
     return checked_changes(parse_object(body))
 
 
@@ -96,37 +91,32 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True if the session ``session_id`` contains a chat's details (title and archive mark), and not the chat
-    itself. The check ignores case. With MySQL's default collation, ids that differ only in case are equal."""
+    """Return True if this session contains a chat's details, and not a chat. With MySQL's default collation, ids that
+    differ only in case are equal, so the check ignores case."""
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 
 def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
-    """Return the chats' details (title and archive mark) that ``sessions`` contain, by session id: see
-    ``details_id``."""
     return {session.id: _details(session) for session in sessions if is_details_id(session.id)}
 
 
 def details_id(chat_id: str) -> str:
-    """Return the id of the session with a chat's details (title and archive mark). The id has a fixed length, and is
-    valid in any store."""
+    """Return the id of the session with a chat's details. The id has a fixed length, and is valid in any store."""
     return DETAILS_PREFIX + sha256(chat_id.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 async def find_details(runner: Runner, chat: Session) -> ChatDetails:
-    """Returns the chat's details (title and archive mark). Returns the defaults if none are stored."""
     session = await runner.session_service.get_session(**_key(chat), config=WITHOUT_EVENTS)
     return NO_DETAILS if session is None else _details(session)
 
 
 async def change_details(runner: Runner, chat: Session, changes: ChatChanges) -> None:
-    """Stores changes of the chat's title or archive mark: see ``store_details``."""
     await store_details(runner, chat, {f"{STATE_PREFIX}{name}": value for name, value in changes.items()})
 
 
 async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
-    """Stores state in the separate ADK session for the chat's details. Concurrent changes of different keys are all
-    stored. If two changes write one key, the last change wins."""
+    """Stores state in the separate session with the chat's details. If two concurrent changes write one key, the last
+    change wins. Changes of different keys are all stored."""
     store, key = runner.session_service, _key(chat)
     while True:
         try:
@@ -141,7 +131,6 @@ async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) ->
 
 
 async def delete_details(runner: Runner, chat: Session) -> None:
-    """Deletes the chat's details (title and archive mark), if any are stored."""
     store, key = runner.session_service, _key(chat)
     if await store.get_session(**key, config=WITHOUT_EVENTS) is not None:
         await store.delete_session(**key)

@@ -1,4 +1,4 @@
-"""The list of a user's chats, with titles. The list has pages, with the newest chats first."""
+"""The list of a user's chats, in pages with the newest chats first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats._chat_cursor import ChatCursor
 from stream_protocol.serving.chats._chat_details import (
     NO_DETAILS,
@@ -36,21 +36,19 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""The maximum number of characters of a search text."""
 
 APP_TITLE_KEY: Final = "title"
 """The key in the session's state for a title that the app or its agent sets."""
 
 OWN_TITLE_KEY: Final = f"{STATE_PREFIX}title"
-"""The key in the session's state for the title from the user's first message. This title is empty if the message has no
-text."""
+"""The key in the session's state for the title from the user's first message. Empty for a message without text."""
 
 TITLE_LENGTH: Final = 80
 """The maximum number of characters of a title from the user's first message."""
 
 MAX_LOADED: Final = 5
-"""The maximum number of sessions that are loaded to find missing titles for one page of the list. A session can have
-megabytes of events, and parsing these events may block the event loop."""
+"""The maximum number of sessions that are loaded to find missing titles for one page. Parsing megabytes of events may
+block the event loop."""
 
 
 class ListedChat(TypedDict):
@@ -83,10 +81,9 @@ async def list_chats(
     """Returns one page of the list of chats. Each chat has ``running=False``, which the caller may replace.
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
-    are loaded. Sessions that other programs or earlier versions of this library have created contain no title. The
-    newest ``MAX_LOADED`` of these sessions are loaded, and their titles come from their events. The other sessions
-    without a stored title have no title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor
-    of a different list, and for a search that is too long.
+    are loaded. Sessions of other programs, or of earlier versions of this library, contain no title. The events of the
+    newest ``MAX_LOADED`` of these are loaded to find a title. Raises ``ChatRequestError`` (422) for a cursor of a
+    different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -107,8 +104,8 @@ async def list_chats(
 
 
 async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
-    """Changes the title or the archive mark of a chat. Returns the chat's entry in the list of chats, with
-    ``running=False``. Raises ``ChatRequestError`` (404) if this user has no such chat."""
+    """Changes a chat's title or archive mark. Returns its entry in the list, with ``running=False``. Raises
+    ``ChatRequestError`` (404) if the chat does not exist."""
     chat = await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS)
     if chat is not None and changes:
         await change_details(runner, chat, changes)
@@ -116,7 +113,7 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
             await delete_details(runner, chat)
             chat = None
     if chat is None:
-        raise ChatRequestError("There is no such chat.", status=404)
+        raise unknown_chat_refusal()
     details = await find_details(runner, chat)
     titles = await _titles(runner, [chat], {chat.id: details})
     return _listed(chat, titles[chat.id], details)
@@ -126,8 +123,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
     """Return the state change that stores the title from the user's first message. Empty if such a title is stored, or
     if the request only answers tool calls.
 
-    ``session``, ``transcript``: the chat before the request. This function must be called for each message, because a
-    rewind to a point before the title was stored removes the title.
+    ``session``, ``transcript``: the chat before the request. Must be called for each message, because a rewind may
+    remove the title.
     """
     if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}
@@ -140,8 +137,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return two values. The first is a list of the chats with this archive mark that were on no earlier page, newest
-    first. The second has the details (title and archive mark) of all chats, by chat id."""
+    """Return the chats with this archive mark that were on no earlier page, newest first, and the details of all
+    chats."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
@@ -149,7 +146,6 @@ def _unread(
 
 
 def _found(chats: Sequence[Session], titles: Mapping[str, str | None], wanted: str) -> list[Session]:
-    """Return the chats whose title contains ``wanted``, a text from ``_searchable``."""
     return [chat for chat in chats if wanted in _searchable(titles[chat.id] or "")]
 
 
@@ -166,8 +162,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """Return the titles of the given chats, by chat id. Loads the newest ``MAX_LOADED`` chats without a stored
-    title."""
+    """Return the titles of the chats. Loads the newest ``MAX_LOADED`` chats without a stored title."""
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -176,26 +171,23 @@ async def _titles(
 
 
 async def _said_title(chat: Session) -> str | None:
-    """Return the title from the user's first message in the session; ``None`` if the user has not sent a message."""
     return await run_off_loop(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the stored title of a chat. The user's title comes before the app's title. The title from the first
-    message comes last. Return ``None`` without a stored title."""
+    """Return the stored title: the user's title, else the app's title, else the title from the first message."""
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 
 
 def _searchable(text: str) -> str:
-    """Normalize a text for the search, so that case, full-width and half-width forms, and repeated spaces do not
-    matter."""
+    """Normalize case, full-width and half-width forms, and repeated spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 
 
 def _first_title(transcript: Transcript) -> str | None:
-    """Return the title from the user's first message; ``None`` if the user has not sent a message."""
+    """Return the title from the user's first message; ``None`` without a message."""
     user_events = (turn.user_event for turn in transcript.turns)
     first = next((event for event in user_events if event is not None), None)
     if first is None or first.content is None:

@@ -1,4 +1,4 @@
-"""Provides ``ChatStore``: access to the stored chats of a service, with a time limit for each call."""
+"""Provides ``ChatStore``."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 
 
 class ChatStore:
-    """Access to the stored chats of a service. Limits the time of each call, and the concurrent reads of each user.
+    """Access to the stored chats, with a time limit for each call and a limit for concurrent reads of a user.
 
-    ``timeout``: seconds for each call of the session store; ``None`` for no limit. Methods raise ``ChatRequestError``
-    (503) if the call takes longer, if the store is unreachable, or if another worker has changed the chat.
+    ``timeout``: in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) after the limit, for an
+    unreachable store, and if another worker has changed the chat.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:
@@ -57,17 +57,15 @@ class ChatStore:
         return await self.with_timeout(self.find(key))
 
     async def session_without_events(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, without its events; ``None`` if this user has no such chat."""
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat; ``None`` if this user has no such chat. This method has no time limit: the
-        caller must set a limit. Raises the session store's errors."""
+        """Like ``session``, but has no time limit, and raises the session store's errors."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, for callers outside of a request. Returns ``None`` if this user has no such
-        chat. Raises ``HookTimeoutError``, and the session store's errors."""
+        """Like ``session``, for callers outside of a request. Raises ``HookTimeoutError``, and the session store's
+        errors."""
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
@@ -77,8 +75,8 @@ class ChatStore:
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
         """Awaits ``work`` within the time limit, and returns its result.
 
-        ``work``: a call of a store that happens before the run of the request begins. ``of``: the name of the store in
-        the error. Raises ``ChatRequestError`` (503) after the time limit.
+        ``work``: a call of a store before the request's run begins. ``of``: the store's name for the error. Raises
+        ``ChatRequestError`` (503).
         """
         try:
             return await with_timeout(self._timeout, work)

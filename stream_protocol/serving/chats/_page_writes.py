@@ -1,11 +1,10 @@
-"""Provides ``PageWrites``: session state that the client writes. A write is stored in a separate session until a run
-applies the write.
+"""Provides ``PageWrites``: session state that the client writes.
 
-Only the active run may append to a chat's session. So a write of the client is stored in the session for the chat's
-details, which any worker can read. The active run applies the write before its next model call. Without an active run,
-the next run applies the write. Each write has an id. When a run has applied a write, the run stores the id under a
-separate key. Until then, the write is pending. So the client and the run never write the same key of the separate
-session. A new write is not lost if the run applies an older write at the same time.
+Only the active run may append to a chat's session. So a write is first stored in the session for the chat's details,
+which any worker can read. The active or next run applies the write before its next model call.
+
+When a run has applied a write, the run stores the write's id under a separate key. The client and the run never write
+the same key, so a new write is not lost.
 """
 
 from __future__ import annotations
@@ -30,14 +29,12 @@ _APPLIED: Final = f"{STATE_PREFIX}applied:"
 
 
 class PageWrite(NamedTuple):
-    """A value that the client has written, with the id of the write."""
-
     id: str
     value: Any
 
 
 class PageWrites:
-    """The pending writes of the client in one chat. ``keys``: the state keys that the client may write."""
+    """The client's writes that no run has applied. ``keys``: the state keys that the client may write."""
 
     def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:
         self._runner = runner
@@ -50,7 +47,6 @@ class PageWrites:
         return session.id == self._chat.id and session.user_id == self._chat.user_id
 
     async def add(self, changes: Mapping[str, Any]) -> None:
-        """Stores values that the client writes, by state key."""
         written = {f"{_WRITTEN}{key}": {"id": uuid4().hex, "value": value} for key, value in changes.items()}
         await store_details(self._runner, self._chat, written)
 
@@ -59,13 +55,12 @@ class PageWrites:
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """Return the pending values for a run, by state key. The values stay pending until ``settle``."""
+        """Return the pending values, by state key. They stay pending until ``settle``."""
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Marks the values that ``take`` has last returned as applied, because these values are in the session's state
-        now."""
+        """Marks the values of the last ``take`` as applied, because they are in the session's state now."""
         taken, self._taken = self._taken, {}
         if not taken:
             return

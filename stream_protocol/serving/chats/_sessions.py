@@ -1,5 +1,4 @@
-"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores sessions
-from a client's history."""
+"""Finds, creates, rewinds, completes, restores and deletes the ADK sessions of chats."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of the user's chat, by default with all events; ``None`` if the user has no such chat. Do not
-    change the events, because they may be objects of the store."""
+    """Returns the session of the user's chat, by default with all events; otherwise ``None``. The events may be objects
+    of the store, so do not change them."""
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
@@ -52,15 +51,15 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of the user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
+    """Creates a session for a chat. Raises ``ChatRequestError`` (400) for a reserved chat id."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session, its artifacts, and the chat's title and archive mark. Artifacts of the user (``user:…``)
-    stay, because other chats may show them."""
+    """Deletes the session, its artifacts, and the chat's details. Artifacts of the user (``user:…``) stay, because
+    other chats may show them."""
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
         for name in await artifacts.list_artifact_keys(**key):
@@ -75,13 +74,12 @@ async def rewind_session(
 ) -> Session:
     """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
-    ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
-    the rewind. So no message is lost if the worker dies right after the rewind.
+    ``kept_steering``: the ids of steering messages that must wait again. They are stored before the rewind, so no
+    message is lost if the worker then dies.
 
     Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
-    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event.
-    From then on, the other worker's copy of the session is outdated. So the store refuses messages from the other
-    worker.
+    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event. The
+    store then refuses messages from the other worker, whose copy of the session is outdated.
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
@@ -99,8 +97,8 @@ async def rewind_session(
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores session state that a plugin needs, and that a rewind has removed. Called before each run, because a
-    worker may have died between a rewind and this repair."""
+    """Restores session state that a plugin needs, and that a rewind has removed. A worker may die between a rewind and
+    this repair, so each run needs it."""
     if repair := _upload_plugin_state(runner, session.state):
         invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()
         event = Event(author=USER, invocation_id=invocation_id, actions=EventActions(state_delta=repair))
@@ -108,21 +106,19 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets a key to ``None``
-    if the key did not exist before the rewound events. But the plugin expects a mapping under its key. Without this
-    repair, the next upload would fail."""
+    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets a key without an
+    earlier value to ``None``, but the plugin expects a mapping."""
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
-    """Return True if another run, or a later execution of this run after a crash, has stored an event.
+    """Return True if another run, or a later execution of this run, has stored an event.
 
-    A fail-over of the run log can lose the lease of a run, which is its worker's right to execute the run. The run's
-    worker detects the loss only at the next renewal. Before that, another worker may begin a later run, or recover this
-    run. ``events``: the events since the run began. ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id
-    of this execution.
+    A fail-over of the run log can lose the run's lease. The worker detects the loss only at the next renewal. Before
+    that, another worker may begin a later run, or recover this run. ``events``: those since the run began.
+    ``execution``: the run-log id of this execution.
     """
     newest = execution
     for event in events:
@@ -135,14 +131,12 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Completes the session after a run. Stores the output that the client has received and that is not yet stored.
-    Also stores the outcome of the run.
+    """Stores the missing output that the client has received, and the outcome of the run.
 
-    ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
-    that the run's user events have. ``holds_lease``: returns True if this worker still holds the chat's lease, the
-    right to execute the chat's run. ``store`` calls ``holds_lease`` after it has read the session. If another worker
-    stores an event later, the store refuses to append to the outdated session. ``is_overtaken``: returns True if
-    another run or a later execution has stored an event in the session.
+    ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the mark of the
+    run's user events. ``holds_lease``: returns True if this worker still has the right to execute the chat's run. It is
+    called after the session is read. If another worker stores an event after this check, the store refuses to append to
+    the outdated session.
     """
 
     def __init__(
@@ -166,8 +160,7 @@ class Completion:
         self._holds_lease = holds_lease
         self._is_overtaken = is_overtaken
         self._events: list[Event] | None = None
-        """The events to store. These events are created only once, so that a second attempt can skip the events that
-        the first attempt has stored."""
+        """The events to store. They are created only once, so that a second attempt can skip the stored events."""
 
     async def store(self) -> None:
         """Stores the missing events. May be called again after a failure, because no event is stored twice."""
@@ -182,8 +175,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of the session's events before the run's own events. This number may include a late event
-        of an earlier run that has lost its lease in a fail-over."""
+        """Return the number of events before the run's own events. It may include a late event of an earlier run that
+        has lost its lease."""
         found = len(self._before.events)
         own = (
             index
@@ -207,9 +200,8 @@ class Completion:
 async def restore_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
-    """Creates a session in memory from the client's history, only for this request. Returns three values: a copy of
-    ``runner`` that uses the store of this session, the session itself, and the ``RequestPlan``. Raises
-    ``ChatRequestError`` for an invalid request."""
+    """Creates a session in memory from the client's history, only for this request. Also returns a runner with the
+    store of this session. Raises ``ChatRequestError`` for an invalid request."""
     agents = agent_names(runner.agent)
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size

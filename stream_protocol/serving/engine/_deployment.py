@@ -1,5 +1,4 @@
-"""Provides ``deployment_of``, which returns the names of a service's app and stores. With these names, the engine finds
-the runs of one deployment among the runs of others."""
+"""Provides ``deployment_of``."""
 
 from __future__ import annotations
 
@@ -24,15 +23,15 @@ POSTGRES_PORT: Final = 5432
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A run log with the attribute ``place``: the address of its store. A custom run log may lack this attribute."""
+    """A run log with the address of its store. A custom run log may lack this attribute."""
 
     @property
     def place(self) -> str: ...
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores. The names contain no passwords, and are equal on all workers of a
-    deployment."""
+    """Return the names of the app and its stores, without passwords. They are equal on all workers, and tell the engine
+    which runs belong to this deployment."""
     return Deployment(
         app=runner.app_name,
         run_log=run_log.place if isinstance(run_log, _Placed) else _class_name(run_log),
@@ -57,8 +56,7 @@ def _place_of_sessions(service: BaseSessionService) -> str:
 
 
 def _place_of_database(url: Any) -> str:
-    """Return the address of a database, with the user name and the password removed. ``url``: SQLAlchemy's URL
-    object."""
+    """Return the address of a database without user name and password. ``url``: SQLAlchemy's URL object."""
     if url.get_backend_name() == "sqlite":
         return _place_of_file(url.database or "")
     port = url.port or (POSTGRES_PORT if url.get_backend_name() == "postgresql" else "")

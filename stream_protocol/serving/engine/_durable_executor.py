@@ -1,4 +1,4 @@
-"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover the runs."""
+"""Provides ``DurableExecutor``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ logger = logging.getLogger(__name__)
 def _of_engine(
     method: Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]]:
-    """Decorator for a method of ``DurableExecutor``. The decorated method raises ``ChatRequestError`` (503) if the
-    engine does not respond in time."""
+    """Decorator: the method raises ``ChatRequestError`` (503) if the engine does not respond in time."""
 
     @wraps(method)
     async def limited(self: DurableExecutor, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,7 +44,7 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine. Recovers the orphaned runs of the deployment, which are runs of dead workers."""
+    """Executes runs with an engine, and recovers the runs of the deployment's dead workers."""
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -59,13 +58,11 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the recovery of orphaned runs (the runs of dead workers). Later calls of
-        ``start`` do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs (the runs of dead workers). If this worker is killed later, the engine
-        does not count the kill as a crash that a run has caused."""
+        """Ends the recovery of other workers' runs. If this worker is killed later, the engine does not count a
+        crash."""
         self._orphans.drain()
         self._local.drain()
 
@@ -77,9 +74,8 @@ class DurableExecutor(Executor):
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run, so that another worker can recover it.
 
-        The run does not begin in two cases. If the engine cannot store the run, raises ``NotRecordedError``. If the
-        lease (the worker's right to execute the run) was lost while the engine stored the run, returns without an
-        error.
+        If the engine cannot store the run, raises ``NotRecordedError``, and the run does not begin. If the worker
+        meanwhile lost the right to execute the run, returns without beginning the run.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -104,10 +100,6 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. Orphaned runs are
-        those of dead workers.
-        ``claim``: the current request's right to begin a run in the chat; the recovered run uses this claim. The chat's
-        other orphaned runs do not change: see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:
@@ -135,12 +127,8 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no run to stop.
-
-        The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
-        run's worker dies. A worker that recovers a stopped run only stores the run's end. Runs that begin later are not
-        stopped.
-        """
+        """See ``Executor.stop``. The engine has then stored the stop, so no worker executes a stopped run again. A
+        worker that recovers a stopped run only stores its end. Runs that begin later are not stopped."""
         unfinished: list[LocalRun | OrphanedRun] = [*self._local.in_chat(key)]
         reading = asyncio.create_task(self._in_stored_chat(key))
         try:
@@ -160,8 +148,7 @@ class DurableExecutor(Executor):
         return active is not None or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has a run of a dead worker, and the run's user message is not yet stored. Returns
-        False if the engine is unreachable."""
+        """See ``Executor.lacks_message``. Returns False if the engine is unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -181,8 +168,8 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run (the run of a dead worker), or has a running response. Waits at most
-        ``ServiceTimes.recovery`` seconds. Always returns True."""
+        """Waits, at most ``ServiceTimes.recovery`` seconds, until the chat has no run of a dead worker, or a response
+        runs. Always returns True."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
@@ -196,7 +183,6 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the orphaned runs of the chat, which are runs of dead workers. Return no runs if the session store
-        does not have the chat."""
+        """Return the chat's runs of dead workers, or none if the session store does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

@@ -1,4 +1,4 @@
-"""Interface of an engine. If the worker of a run dies, the engine lets another worker execute the run again. See
+"""Interface of an engine, with which another worker executes the run of a dead worker again. See
 ``stream_protocol.durable``."""
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
 CRASHES_OF_SUSPECT: Final = 2
-"""The number of crashes after which a run is a suspect: the run may have caused the crashes. If possible, the worker
-that recovers a suspect executes no other run at the same time."""
+"""The number of crashes after which a run is a suspect: the run may have caused them. If possible, a suspect is then
+its worker's only run."""
 
 MAX_CRASHES: Final = 6
 """The number of crashes after which no worker executes the run again, even if it was never the only run of its
 worker."""
 
 LiveState: TypeAlias = Literal["running", "alone", "left"]
-"""The state of an execution of a run that has no end yet. ``running``: the worker executes the run, or has crashed.
-``alone``: like ``running``, but this run is the worker's only run. ``left``: the worker has handed the run over to
-other workers, so it has not crashed."""
+"""The state of an execution without an end. ``running``: the worker executes the run, or has crashed. ``alone``: like
+``running``, but this run is the worker's only run. ``left``: the worker has left the run to other workers, so it has
+not crashed."""
 
 ExecutionState: TypeAlias = LiveState | Ending
-"""The state of one execution of a run. An ``Ending`` means that the client has received this end of the response. The
-session may lack this end."""
+"""The state of one execution. An ``Ending``: the client has received this end, but the session may lack it."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""The fields of ``RunRecord`` that are stored under a different name, each with the stored name."""
+"""The fields of ``RunRecord`` that are stored under another name."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,14 @@ class ToldEnd:
     error_text: str = ""
     """The text of the ``error`` chunk."""
     shown: tuple[str, ...] | None = None
-    """The ids of the complete events that the client received before the end; ``None`` if unknown."""
+    """The ids of the complete events that the client received; ``None`` if unknown."""
     unfinished_text: str = ""
-    """The last text that the client received, if no complete event contains this text."""
+    """The last text that the client received, if no complete event contains it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """The names of a service's app and stores. An engine's store may also contain runs of other deployments."""
+    """The names of a service's app and stores. An engine's store may contain runs of several deployments."""
 
     app: str
     run_log: str
@@ -63,23 +62,21 @@ class RunRecord:
     """The stored data with which another worker can execute a run again. All values are JSON."""
 
     id: str
-    """The run's id: the run-log id of its first execution. A recovery does not change this id."""
+    """The run-log id of the run's first execution."""
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The body of the request, for ``parse_chat_request``. It contains only the last message of the chat. If the
-    second-last message has the user's answers to tool calls, the body also contains this message."""
+    """The body of the request, for ``parse_chat_request``, with the chat's last message. If the message before it has
+    the user's answers to tool calls, the body also contains that message."""
     idempotency_key: str
-    """The idempotency key of the request."""
     chat_was_busy: bool
     """True if another run was active in the chat when the request arrived."""
     invocation_id: str
-    """ADK's invocation id for the run of a new user message. The id of the assistant message depends on this id. A run
-    with answers to tool calls continues the invocation of these calls instead."""
+    """ADK's invocation id for the run of a new user message. The id of the assistant message depends on it. A run with
+    answers to tool calls continues the invocation of these calls instead."""
     found_events: int
     """Number of events in the session when the engine stored the run."""
     state: dict[str, Any]
-    """The session's state when the engine stored the run."""
     state_delta: dict[str, Any]
     artifact_base: str | None
     """See ``RunOverrides``."""
@@ -88,23 +85,24 @@ class RunRecord:
     words: list[dict[str, Any]] | None = None
     """The texts and files of the user's message: see ``record_content``. ``None`` for answers to tool calls."""
     trace: str | None = None
-    """The tracing span of the run's first execution, as a ``traceparent`` header; ``None`` without tracing."""
+    """The tracing span of the first execution, as a ``traceparent`` header; ``None`` without tracing."""
     deployment: dict[str, str] | None = None
     """The ``Deployment`` of the run; ``None`` if an older release has stored the run."""
+    rewind_before: str | None = None
+    """The invocation that the run rewinds before it stores the user's message: see ``NewUserTurn``. ``None`` without a
+    rewind, or if an older release has stored the run."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the run's chat: user id, chat id."""
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON."""
         kept = asdict(self)
         return {_KEYS.get(name, name): kept[name] for name in kept}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self | None:
-        """Return the record that the stored JSON contains; ``None`` if this release cannot read the JSON."""
+        """Return the record; ``None`` if this release cannot read the JSON."""
         fields_by_key = {_KEYS.get(field.name, field.name): field.name for field in fields(cls)}
         if not kept.keys() <= fields_by_key.keys():
             return None
@@ -120,29 +118,28 @@ class OrphanedRun:
 
     record: RunRecord
     executions: Mapping[str, ExecutionState]
-    """The state of each execution of the run, by the execution's id in the run log."""
+    """The state of each execution, by its id in the run log."""
     log_id: str
-    """The run-log id of the run's last execution."""
+    """The run-log id of the last execution."""
     error_text: str = ""
     shown: tuple[str, ...] | None = None
     unfinished_text: str = ""
-    """See ``ToldEnd``, which also describes ``error_text`` and ``shown``."""
+    """For ``error_text``, ``shown`` and ``unfinished_text``, see ``ToldEnd``."""
 
     @property
     def crashes(self) -> int:
-        """The number of workers that crashed while they executed the run. A worker counts as crashed unless it has left
-        the run to other workers. So the count includes the last worker, even if that worker is alive."""
+        """The number of workers that executed the run and have not left it to others. Includes the last worker, even if
+        it is alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property
     def is_suspect(self) -> bool:
-        """True if the run may have caused the crashes of its workers."""
         return self.crashes >= CRASHES_OF_SUSPECT
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run must not be executed again. The run is given up if it has crashed too many workers, or if it
-        has crashed a worker that executed no other run."""
+        """True if the run must not be executed again: it has crashed too many workers, or its worker while it was the
+        only run."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
@@ -151,7 +148,7 @@ class OtherVersionError(Exception):
 
 
 class Execution(Protocol):
-    """One execution of a run. After a crash of its worker, a run is executed again."""
+    """One execution of a run. After a crash, a run is executed again."""
 
     @property
     def runner(self) -> Runner:
@@ -159,8 +156,7 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """True once the execution has reached a model call that has no stored result. Until then, the execution uses
-        stored results."""
+        """True once the execution has reached a model call without a stored result."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
         """Return True if the result of the agent's next model call in ``branch`` is stored.
@@ -174,8 +170,7 @@ class Engine(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes can use the engine's store at the same time. Processes that share an engine's store
-        also need a shared run log."""
+        """True if several processes can use the engine's store at the same time. They also need a shared run log."""
 
     def attach(self, deployment: Deployment) -> None:
         """Sets the deployment whose runs the engine stores and finds. Called once, before all other methods."""
@@ -188,11 +183,10 @@ class Engine(Protocol):
 
     async def ping(self) -> None:
         """Raises an error if the engine cannot store a run at present. May be called before ``start``, and may use a
-        thread. The caller never makes two concurrent calls, so a call that hangs blocks only one thread."""
+        thread. Calls are never concurrent, so a call that hangs blocks only one thread."""
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return texts that name the parts of this runner whose model and tool calls the engine cannot store. The list
-        is empty if the engine supports all parts."""
+        """Return texts that name the parts of this runner whose model and tool calls the engine cannot store."""
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
@@ -211,24 +205,23 @@ class Engine(Protocol):
         """Executes the run of a dead worker again. Does nothing if the stored run was deleted. Raises
         ``OtherVersionError``.
 
-        The caller must hold the lease of the chat: the right to execute the chat's run. So no second worker executes
-        the run. ``alone``: True if this worker executes no other run.
+        The caller must hold the chat's lease, so that no second worker executes the run. ``alone``: True if this worker
+        executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Stores the state of one execution. Does nothing if the stored run was deleted.
 
-        A ``LiveState`` never replaces a ``ToldEnd``. For example, another worker may store the end of a stopped run
-        before the run's own worker shuts down.
+        A ``LiveState`` never replaces a ``ToldEnd``, which another worker may have stored for a stopped run.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the deployment's unfinished runs that this process does not execute. ``chat``: user id and chat id, to
-        return only the runs of this chat. Runs that this release cannot read are skipped."""
+        """Return the deployment's unfinished runs that this process does not execute. ``chat``: return only the runs of
+        this chat. Runs that this release cannot read are skipped."""
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes a run from the engine's store, so that the run is not executed again.
 
-        The engine may keep the data of an active model or tool call until the call has ended. ``has_ended``: True if
-        this worker has executed the run to its end, so that no call is active.
+        The engine may keep the data of an active model or tool call until the call ends. ``has_ended``: True if this
+        worker has executed the run to its end.
         """

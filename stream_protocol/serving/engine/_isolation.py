@@ -1,5 +1,4 @@
-"""Provides ``Isolation``, which keeps the other runs of a worker apart from a suspect: a run that may crash its
-worker."""
+"""Provides ``Isolation``, which keeps a worker's other runs apart from a suspect: a run that may crash its worker."""
 
 from __future__ import annotations
 
@@ -7,32 +6,32 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from stream_protocol.serving.base import wait_for_first
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 
 class Isolation:
-    """Counts this worker's runs. A suspect run, which may crash its worker, is executed alone for a limited time.
-    During this time, the worker executes no other run. ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs, and executes a suspect alone for a limited time. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
         self._running = 0
         self._has_suspect = False
         self.holds_back = False
-        """True while new runs have to wait for a suspect run."""
+        """True while new runs have to wait for a suspect."""
         self._changed = asyncio.Event()
-        """Set when a value of this object changes. A new event then replaces this event."""
+        """Set, and replaced by a new event, when a value of this object changes."""
 
     @property
     def is_empty(self) -> bool:
-        """True if this worker executes no run."""
         return not self._running and not self._has_suspect
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. While new runs must wait for a suspect run, this run waits before it
-        starts. A stopped run does not wait."""
+        """Context manager for an ordinary run. It may wait for a run that may crash its worker. A stopped run does not
+        wait."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -40,11 +39,11 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Context manager for a suspect run, which may crash its worker. Two suspect runs are never executed together.
-        Yields True if the suspect is the only run of this worker.
+        """Context manager for a run that may crash its worker. Two such runs are never executed together. Yields True
+        if the run is this worker's only run.
 
-        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If they have ended, other runs
-        may start after as many seconds. ``let_in``: called before other runs may start; must not raise.
+        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If they have, new runs may
+        start after the same time. ``let_in``: called before other runs may start; must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)
@@ -97,9 +96,4 @@ class Isolation:
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
         """Wait until a value of this object changes, or the event ``stopped`` is set."""
-        waiting = [asyncio.create_task(event.wait()) for event in (self._changed, stopped)]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
+        await wait_for_first(self._changed.wait(), stopped.wait())

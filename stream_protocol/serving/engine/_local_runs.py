@@ -1,5 +1,4 @@
-"""Provides ``LocalRuns``: the durable runs of this worker. ``LocalRuns`` reports the states of these runs to the
-engine."""
+"""Provides ``LocalRuns``."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """The objects of a service that its durable runs use. ``deployment``: this worker recovers only the orphaned runs
-    (runs of dead workers) of this deployment."""
+    """The objects of a service that its durable runs use. Workers recover only runs of their own ``deployment``."""
 
     engine: Engine
     runner: Runner
@@ -42,48 +40,44 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. After a crash, another worker executes the run again. ``earlier``:
-    the run-log id of the recovered execution; ``None`` for a new run."""
+    """One execution of a durable run on this worker. ``earlier``: the run-log id of the recovered execution; ``None``
+    for a new run."""
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
         self.run = run
         self.earlier = earlier
         self.is_over = asyncio.Event()
-        """Set when this worker has ended the run, or has handed it over to other workers."""
+        """Set when this worker has ended the run, or has left it to other workers."""
         self.is_kept = False
-        """True once the run may begin. The engine has then stored this execution, and this worker holds the lease: the
-        right to execute the run."""
+        """True once the run may begin: the engine has stored this execution, and this worker has the right to execute
+        the run."""
         self.has_record = asyncio.Event()
-        """Set when the engine has stored the run, in this execution of the run or in an earlier one."""
+        """Set when the engine has stored the run, in this execution or in an earlier one."""
         if earlier is not None:
             self.has_record.set()
 
     @property
     def key(self) -> ChatKey:
-        """The key of the run's chat."""
         return self.record.key
 
     @property
     def log_id(self) -> str:
-        """The run's id in the run log."""
         return self.run.id
 
     @property
     def is_recorded(self) -> bool:
-        """True if the engine has stored this execution. False if the engine has stored only earlier executions of the
-        run, or no execution."""
+        """True if the engine has stored this execution of the run, and not only earlier executions."""
         return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
-        """Marks this execution as stored in the engine, and lets the run begin."""
         self.has_record.set()
         self.is_kept = True
 
 
 class LocalRuns:
-    """The durable runs of this worker. At the end of a run, reports the end to the engine, and repeats a failed report
-    until it succeeds. Until then, the chat stays busy. Otherwise, another worker could continue the ended run."""
+    """The durable runs of this worker. Reports their states to the engine, and repeats a failed report of an end. Until
+    then, the chat stays busy, because another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -97,7 +91,6 @@ class LocalRuns:
         self.ends = RunEnds(service, self._closed)
 
     def in_chat(self, key: ChatKey) -> list[LocalRun]:
-        """Return this worker's runs in a chat."""
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
@@ -107,8 +100,7 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Unfinished calls of the engine get ``ServiceTimes.engine`` seconds to
-        finish."""
+        """Ends the reports to the engine. Unfinished calls get ``ServiceTimes.engine`` seconds to finish."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -118,13 +110,12 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run. If the run is stopped, immediately stores its end in the engine, so that no worker executes
-        the run again. When the run has ended, deletes it from the engine. If the run is left to other workers, stores
-        the state ``left`` instead.
+        """Executes a run. Stores its stop in the engine immediately, so that no worker executes the run again. Deletes
+        an ended run from the engine. Marks a run that other workers continue as ``left``.
 
-        The lease is this worker's right to execute the run. A new run may lose its lease before it begins. The worker
-        then claims the chat again, and deletes the run. The claim keeps other workers from recovering the run. If a
-        recovered run loses its lease, the run stays in the engine, and other workers recover it.
+        The lease is this worker's right to execute the run. If a new run loses its lease before it begins, the worker
+        claims the chat again, and deletes the run. The claim prevents a recovery of the run. A recovered run that loses
+        its lease stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -149,11 +140,11 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
-        can recover the run.
+        """Notes that the engine has stored a new run. Returns True if the run may begin. Other workers can then recover
+        it.
 
-        Returns False if the run has lost its lease, which is this worker's right to execute the run. In this case,
-        another run may have answered the request.
+        Returns False if this worker has lost the right to execute the run. Then another run may have answered the
+        request.
         """
         local.has_record.set()
         if self._draining:  # `drain` was called before the engine had stored the run
@@ -167,29 +158,27 @@ class LocalRuns:
         return True
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes a run from the engine, so that no worker recovers the run."""
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Delete an ended run of this worker from the engine.
 
-        If the run log has lost the lease (this worker's right to execute the run), another worker may already recover
-        the run. Then a run that did not finish stays in the engine for the other worker. No worker continues a finished
-        run, because all its events are stored.
+        If the worker has lost the right to execute the run, another worker may recover it. So a run that did not finish
+        is then kept. A finished run is deleted, because all its events are stored.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
         await self.ends.repeat(local.record, partial(cancel, has_ended=True))
 
     async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
-        """Delete the run from the engine, unless another worker has begun to execute the run again."""
+        """Delete the run from the engine, unless another worker has begun to execute it again."""
         for orphan in await self._engine.unfinished(local.key):
             if orphan.record.id == local.record.id and orphan.log_id in (local.log_id, local.earlier):
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Stores in the engine that a suspect run is no longer the worker's only run. A later crash is then not blamed
-        on this run alone."""
+        """Stores in the engine that a suspect is no longer the worker's only run, so that a crash is not blamed on this
+        run alone."""
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
@@ -205,8 +194,8 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Delete the run of a refused request from the engine. The run stays if another worker executes it again. While
-        the chat has an active run, return False and delete nothing."""
+        """Delete the run of a refused request, unless another worker executes it again. While the chat has an active
+        run, return False and delete nothing."""
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False
@@ -216,5 +205,5 @@ class LocalRuns:
 
 
 def is_away(error: Exception) -> bool:
-    """Return True if the error means that a store is unreachable. A later attempt may then succeed."""
+    """Return True if the error means that a store is unreachable, so that a later attempt may succeed."""
     return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))

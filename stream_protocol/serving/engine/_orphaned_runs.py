@@ -1,5 +1,4 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before ``OrphanedRuns`` recovers a run, it claims
-the run's chat, so that no other worker executes a run in the chat."""
+"""Provides ``OrphanedRuns``, which claims a run's chat before it recovers the run."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
-from stream_protocol.session import NewUserTurn, NothingToRun
+from stream_protocol.session import NothingToRun
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -36,15 +35,15 @@ Result: TypeAlias = Literal["recovered", "over", "absent"]
 sent again. ``absent``: this session store does not have the chat."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
-"""Error text for the client if the recovery of a run has failed ``MAX_FAILURES`` times."""
+"""Error text for the client after ``MAX_FAILURES`` failed recoveries."""
 
 MAX_FAILURES: Final = 5
-"""The maximum number of failed attempts of this worker to recover a run. Failures because of an unreachable store do
-not count."""
+"""The maximum number of failed recoveries of a run on this worker. Failures because of an unreachable store do not
+count."""
 
 
 class OrphanedRuns:
-    """Finds and recovers the orphaned runs of a service: the runs whose workers are dead."""
+    """Finds and recovers a service's orphaned runs: the runs whose workers are dead."""
 
     def __init__(self, service: DurableService, local: LocalRuns, isolation: Isolation) -> None:
         self._service = service
@@ -57,28 +56,23 @@ class OrphanedRuns:
         self._absent: set[str] = set()
         """The ids (``RunRecord.id``) of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
-        """The number of failed recoveries on this worker, by run (``RunRecord.id``)."""
+        """The number of failed recoveries on this worker, by ``RunRecord.id``."""
         self._postponed = set[str]()
-        """The ids (``RunRecord.id``) of runs whose recovery failed because of an unreachable store."""
+        """The ids of runs whose recovery failed because of an unreachable store."""
         self._suspects: dict[str, float] = {}
-        """The time at which this worker first found each suspect run, by ``RunRecord.id``. See
-        ``OrphanedRun.is_suspect``."""
+        """The time at which this worker first found each suspect run: see ``OrphanedRun.is_suspect``."""
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the periodic search for orphaned runs (the runs of dead workers). Later
-        calls of ``start`` do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs (the runs of dead workers)."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search for orphaned runs (the runs of dead workers)."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
@@ -89,7 +83,7 @@ class OrphanedRuns:
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
-        """Claims the chat of the orphaned run, and recovers the run. Does nothing if the chat has an active run."""
+        """Claims the chat and recovers its run. Does nothing if the chat has an active run."""
         record = orphan.record
         key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
@@ -108,8 +102,8 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run. ``claim``: this worker's right to execute a run in the chat. Returns False if the run cannot
-        continue."""
+        """Recovers a run. Returns False if the run cannot continue. ``claim``: this worker's right to execute a run in
+        the chat."""
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":
@@ -122,23 +116,20 @@ class OrphanedRuns:
         return False
 
     async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
-        """Start the recovery of a run. If the run cannot continue, return ``over`` or ``absent`` (see ``Result``), and
-        store nothing."""
+        """Start the recovery of a run. If the run cannot continue, store nothing."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
         session = await self._service.store.look_up(record.key)
         if session is None:
             return "absent"
         sessions = ResumedSessions(self._runner.session_service, session, record)
-        if sessions.is_over:
+        if sessions.is_over or sessions.lacks_rewind:
             return "over"
         request, request_plan, refusal = await planned_again(
             self._runner, record, sessions, loads_files=not is_hopeless
         )
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
-        rewinds = isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None
-        is_unstored = not sessions.has_input
-        if isinstance(request_plan, NothingToRun) or (is_unstored and (refusal is not None or rewinds)):
+        if isinstance(request_plan, NothingToRun) or (refusal is not None and not sessions.has_input):
             return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
@@ -182,22 +173,21 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Suspect runs, which may crash their worker, come first, so that no other run is
-        active yet. A run whose recovery failed because of an unreachable store comes last. If its recovery fails again,
-        the search ends, but the other runs are already recovered."""
+        """Return the sort key of a run. Runs that may crash their worker come first, while no other run is active. A
+        run comes last if its last recovery failed because of an unreachable store, because a second failure ends the
+        search."""
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return True if this worker may recover the run now. A suspect run may crash its worker. A worker with other
-        runs waits ``ServiceTimes.suspect`` seconds before it recovers a suspect, so that an idle worker can recover the
-        suspect first."""
+        """Return True if this worker may recover the run now. If the run may crash its worker, a busy worker waits
+        ``ServiceTimes.suspect`` seconds, so that an idle worker can recover it first."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove this object's data about runs that have ended. ``found``: the ids of the unfinished runs."""
+        """Remove the data about ended runs. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):

@@ -1,5 +1,4 @@
-"""Creates the ``RunRecord`` of a run. The engine stores the record. With the record, a worker that recovers the run
-decides again what to run: see ``planned_again``."""
+"""Creates the ``RunRecord`` of a run. With the stored record, another worker decides again what to run."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the client if the app's ``prepare`` hook has set secrets, an agent or a run config. These values are
-not stored, so the run cannot be recovered."""
+"""Error text for the client if the ``prepare`` hook has set secrets, an agent or a run config. These values are not
+stored, so the run cannot be recovered."""
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 """Error text for the client if the stored run is unreadable, or its request cannot be planned again."""
@@ -50,6 +49,7 @@ UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
     """Return the data with which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
+    new_turn = job.request_plan if isinstance(job.request_plan, NewUserTurn) else None
     return RunRecord(
         id=run.id,
         user_id=job.session.user_id,
@@ -63,7 +63,8 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
-        words=record_content(job.request_plan.texts_and_files) if isinstance(job.request_plan, NewUserTurn) else None,
+        words=None if new_turn is None else record_content(new_turn.texts_and_files),
+        rewind_before=None if new_turn is None else new_turn.rewind_before,
         trace=traceparent(run.observer.span_context),
         deployment=asdict(deployment),
     )
@@ -88,11 +89,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Decide again what to run for the request of a stored run, to recover the run. Return the request, its plan, and
-    an error text for the client. Store nothing.
+    """Decide again what to run for a stored run. Return the request, its plan, and an error text for the client. Store
+    nothing.
 
-    If the request can be planned, the error text is ``None``. Otherwise, the plan only ends the run's assistant
-    message. ``loads_files``: True to load saved files, which can raise errors of the artifact service.
+    The error text is ``None`` if the request can be planned. Otherwise, the plan only ends the assistant message.
+    ``loads_files``: True to load saved files, which can raise errors of the artifact service.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
@@ -121,8 +122,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """Return a request, and a ``RequestPlan`` that only ends the run's assistant message. Works even if the record is
-    unreadable."""
+    """Return a request, and a plan that only ends the assistant message, even for an unreadable record."""
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:

@@ -1,5 +1,5 @@
-"""Provides ``Recovery``, which executes the run of a dead worker again. If the client has received the end of the run,
-``Recovery`` only stores this end."""
+"""Provides ``Recovery``, which executes the run of a dead worker again, or only stores an end that the client has
+received."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ class RecoveryTools:
 
 
 class Recovery:
-    """The recovery of one orphaned run, whose worker is dead. ``run``: the new execution, which holds the lease of the
-    chat: the right to execute the chat's run. ``refusal``: the error text for the client if the run cannot be executed
-    again; otherwise ``None``."""
+    """The recovery of one dead worker's run. ``run``: the new execution, which has the right to execute the chat's run.
+    ``refusal``: the error text for the client if the run cannot be executed again; otherwise ``None``."""
 
     def __init__(
         self,
@@ -155,8 +154,7 @@ class Recovery:
             await self._end(ToldEnd("error", text))
 
     async def _end_as_told(self, end: ToldEnd) -> None:
-        """Store the end that the client has received. The run's worker died before it could store this end in the
-        session."""
+        """Store the end that the client has received, because the dead worker has not stored it in the session."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
@@ -169,8 +167,8 @@ class Recovery:
 
     async def _fence(self) -> bool:
         """Make the session store refuse events of the run's earlier worker: see ``ResumedSessions.fence``. Return False
-        if the session store is unreachable, or if this worker has lost the lease: its right to execute the run. If the
-        result is False, this worker leaves the run to other workers."""
+        if the run is left to other workers: the session store is unreachable, or this worker may no longer execute the
+        run."""
         try:
             await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store
@@ -181,7 +179,6 @@ class Recovery:
         return not self._run.was_left
 
     async def _logs(self) -> list[list[bytes]]:
-        """Return the SSE events of each earlier execution of the run, the oldest execution first."""
         runs = self._tools.service.runs
         return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
@@ -192,8 +189,7 @@ async def _ending(
     """End a run that is not executed again. Before the end, yield an empty event with the invocation id, the run's
     stored events, and its last partial texts.
 
-    ``logs``: the SSE events of each earlier execution of the run, the oldest first. ``end``: the end of the run for the
-    client.
+    ``logs``: see ``RepeatedRun``. ``end``: the end of the run for the client.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

@@ -1,5 +1,4 @@
-"""Provides ``RepeatedRun``, which executes the run of a dead worker again. It also shows the partial texts of the run's
-earlier executions."""
+"""Provides ``RepeatedRun``."""
 
 from __future__ import annotations
 
@@ -23,13 +22,12 @@ class RepeatedRun:
     """A new execution of a run whose earlier workers have died. A partial text is the text of a model call during which
     a worker died. Partial texts that a client has received are shown again.
 
-    Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
-    only in the run log. The new execution repeats the model call. It stores the partial text before the model's new
-    response, and before the steering messages that the call reads. If the new response is not streamed, the first event
-    of the response comes before the partial text.
+    Stored partial texts keep their position. The partial text of the interrupted model call is only in the run log. The
+    new execution repeats the call. It stores the partial text before the model's new response, and before the steering
+    messages that the call reads. If a response is not streamed, its first event comes before the partial text.
 
-    ``logs``: the SSE events of each earlier execution of the run, the oldest first. ``response``: the SSE events of
-    this execution.
+    ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
+    execution.
     """
 
     def __init__(
@@ -42,24 +40,18 @@ class RepeatedRun:
         self._has_shown_all = False
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the agent's next model call repeats a call of an earlier execution."""
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message. Stores those texts that are only in the run
-        log.
-
-        ``message``: the event that contains the steering message, if an earlier execution of the run has stored it;
-        otherwise ``None``. ``author``: the agent that reads the message.
-        """
+        """Return the partial texts that come before a steering message: see ``EarlierExecutions``. Store the texts that
+        are only in the run log."""
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
         stored = self._sessions.take_partial_texts(rest=True)
         return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
 
     async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Yield the events of this execution of the run. Also yield the partial texts of earlier executions, each at
-        its position."""
+        """Yield the events of this execution, and the partial texts of earlier executions, each at its position."""
         sessions, execution = self._sessions, self._execution
         async with aclosing(events):
             async for event in events:
@@ -77,8 +69,8 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the partial texts that are only in the run log, and return their events. Later calls of this method
-        return no events. ``taken``: stored partial texts that the response does not yet contain."""
+        """Store the partial texts that are only in the run log, and return their events. Later calls return no events.
+        ``taken``: stored partial texts that the response does not yet contain."""
         if self._has_shown_all:
             return []
         self._has_shown_all = True

@@ -1,5 +1,4 @@
-"""Provides ``ResumedSessions``: the session service of a recovered run. It returns the session as it was before the
-run."""
+"""Provides ``ResumedSessions``."""
 
 from __future__ import annotations
 
@@ -34,11 +33,11 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for a run that is executed again. It returns the session as it was when the run first began. A
+    """The session service of a run that is executed again. Returns the session as it was when the run first began. A
     partial text is the text of a model call during which a worker died.
 
-    The service compares each new event with the stored events of earlier executions. A new event that equals a stored
-    event is not stored again, and gets the id of the stored event. ``stored``: the session as it is in the store now.
+    A new event that equals a stored event of an earlier execution is not stored again, and gets the stored id.
+    ``stored``: the session as it is in the store now.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -50,21 +49,24 @@ class ResumedSessions(DelegatingSessions):
         """The events that were stored after the engine had stored the run."""
         # Before its input, a run rewinds and repairs the session: see `Job.events`.
         preparing = [*takewhile(self._is_preparing, self._since_record)]
+        rewound = {event.actions.rewind_before_invocation_id for event in preparing}
+        self.lacks_rewind = record.rewind_before is not None and record.rewind_before not in rewound
+        """True if the run's worker died before it rewound the session."""
         begin = record.found_events + len(preparing)
         state = dict(record.state)
         for event in preparing:
             state.update(_lasting(event.actions.state_delta))
         self._found = stored.model_copy(update={"events": list(stored.events[:begin]), "state": state})
         self._earlier = list(stored.events[begin:])
-        """The stored events of the run's earlier executions that this execution has not yet repeated."""
+        """The stored events of earlier executions that this execution has not yet repeated."""
         self._partial_texts: list[Event] = []
         """The stored partial texts before the current position that ``take_partial_texts`` has not yet returned."""
         self.earlier = (*self._earlier,)
-        """All stored events of the run's earlier executions."""
+        """All stored events of earlier executions."""
         self._has_diverged = False
-        """True after this execution has stored an event of the agent that no earlier execution has stored."""
+        """True after this execution has stored a new event of the agent."""
         self._prepares = not self._earlier
-        """True until this execution stores its input, unless an earlier execution has stored the input."""
+        """True until this or an earlier execution has stored its input."""
         self._storing = asyncio.Lock()
 
     @property
@@ -75,8 +77,8 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def has_input(self) -> bool:
-        """True if an earlier execution of the run has stored the user's message, or at least the first of the user's
-        answers to tool calls."""
+        """True if an earlier execution has stored the user's message, or the first of the user's answers to tool
+        calls."""
         return any(map(self._is_input, self.earlier))
 
     def _is_input(self, event: Event) -> bool:
@@ -84,7 +86,7 @@ class ResumedSessions(DelegatingSessions):
 
     def _is_preparing(self, event: Event) -> bool:
         """Return True for an event with which a run prepares the session, such as a rewind or the response to a denied
-        tool call. Such events are events of the user before the run's input, and tool responses."""
+        tool call."""
         is_of_user = event.author == USER or bool(event.get_function_responses())
         return is_of_user and not self._is_input(event)
 
@@ -94,14 +96,14 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def executions(self) -> tuple[str, ...]:
-        """The run-log ids of the run's earlier executions, the oldest first. ``fence`` stores the id of each repeated
-        execution before that execution writes to the run log. The id of the first execution is ``RunRecord.id``."""
+        """The run-log ids of earlier executions, the oldest first. ``fence`` stores the id of each repeated execution
+        before it writes to the run log."""
         recoveries = (EventMetadata.of(event).execution for event in self.earlier)
         return (self._record_id, *(execution for execution in recoveries if execution is not None))
 
     @property
     def steering(self) -> list[Event]:
-        """The steering messages that the agent has read in earlier executions of the run."""
+        """The steering messages that the agent has read in earlier executions."""
         return [event for event in self.earlier if TakenInMessage.of(event) is not None]
 
     @property
@@ -111,22 +113,20 @@ class ResumedSessions(DelegatingSessions):
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     def is_repeating(self) -> bool:
-        """Return True while the agent still repeats events that an earlier execution of the run has stored."""
+        """Return True while the agent still repeats stored events of an earlier execution."""
         return not self._has_diverged and any(
             event.author != USER and not is_partial_text(event) for event in self._earlier
         )
 
     @property
     def found(self) -> Session:
-        """The session as it was before the run."""
         return self._copy()
 
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's earlier worker.
 
-        The earlier worker may be alive, but paused. Its copy of the session is outdated, because the copy lacks the
-        empty event. If the earlier worker reads the session again, it finds the empty event: see ``is_overtaken``.
-        ``execution``: the run-log id of the new execution of the run.
+        The earlier worker may be paused. Its copy of the session is then outdated. If it reads the session again, it
+        finds the empty event: see ``is_overtaken``. ``execution``: the run-log id of the new execution.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
@@ -137,7 +137,7 @@ class ResumedSessions(DelegatingSessions):
         await self._store(event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event, unless an earlier execution of this run has stored an equal event."""
+        """Stores the event, unless an earlier execution has stored an equal event."""
         if event.partial:
             return event
         content = _comparable(event)
@@ -165,9 +165,8 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Return the stored partial texts up to the event that this execution has reached, and remove them from this
-        object. ``rest``: True to return all partial texts. ``before``: an event of an earlier execution; the texts
-        before this event are also returned."""
+        """Remove and return the stored partial texts up to the event that this execution has reached. ``rest``: return
+        all. ``before``: an event of an earlier execution; also return the texts before it."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:
@@ -184,12 +183,10 @@ class ResumedSessions(DelegatingSessions):
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event. Concurrent calls of this method wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Move to ``_partial_texts`` all partial texts that precede item ``index`` of ``_earlier``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed
@@ -204,8 +201,7 @@ def _is_written_state(event: Event) -> bool:
 
 
 def _comparable(event: Event) -> str:
-    """Return an event's content, actions and steering message as JSON. Leave out values that differ in each execution
-    of a run."""
+    """Return the event as JSON, without values that differ in each execution."""
     actions, metadata = event.actions, EventMetadata.of(event)
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
@@ -228,7 +224,7 @@ def _comparable(event: Event) -> str:
 
 
 def _comparable_call(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool call without ADK's random values, which are generated ids and the state of a sign-in."""
+    """Return a tool call without ADK's random values: generated ids, and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

@@ -1,8 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-An end is the outcome of a run's response, with its error text: see ``ToldEnd``. An end is stored as soon as the client
-has received it. A run whose end is known is never executed again. If the worker that sent the end has died,
-``_recovery`` only stores the end in the session.
+An end is the outcome of a run's response, with its error text: see ``ToldEnd``. It is stored as soon as the client has
+received it, and the run is never executed again.
 """
 
 from __future__ import annotations
@@ -42,18 +41,16 @@ class RunEnds:
         self._times = service.times
         self._closed = closed
         self._unforgotten: set[str] = set()
-        """The ids (``RunRecord.id``) of runs for which a call of the engine has failed. Only the first failure is
-        logged."""
+        """The ids of runs for which a call of the engine has failed. Only the first failure is logged."""
 
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
-        """Return the end of an orphaned run, whose worker is dead; ``None`` if the client has received no end. See
-        ``end_of_orphan``."""
+        """Return the end of a dead worker's run; ``None`` if the client has received no end."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
 
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
+        """Stores the end of a run as soon as the client has received it. ``task``: the run's task.
 
-        If the engine does not store a stopped run within ``ServiceTimes.shutdown`` seconds, cancels the task.
+        Cancels the task if the engine does not store a stopped run within ``ServiceTimes.shutdown`` seconds.
         """
         await local.run.agent_task.abort_signal.wait()
         try:
@@ -68,11 +65,10 @@ class RunEnds:
             await self.repeat(local.record, partial(self.store, local))
 
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end. If the response has not ended, the end is
-        ``abort``.
+        """Stores the end of a run in the engine, and returns the end. An unfinished response gets the end ``abort``.
 
-        The end ``finish`` is not stored. If a run that ended with ``finish`` is executed again, it finishes again. Its
-        pending tool calls then still wait for the user.
+        The end ``finish`` is not stored, because a repeated execution finishes again. Pending tool calls then still
+        wait for the user.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -83,10 +79,9 @@ class RunEnds:
         return end
 
     async def repeat(self, record: RunRecord, call: Callable[[], Awaitable[object]]) -> None:
-        """Repeats a call of the engine until the call succeeds or this worker is closed. ``call``: function that calls
-        the engine at the end of the run.
+        """Repeats a call of the engine until the call succeeds or this worker is closed.
 
-        The call has failed if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
+        A call fails if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
         """
         pause = self._times.forgetting
         while not self._closed.is_set():
@@ -110,16 +105,15 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs ``text``, which says what follows from an unreachable store. Also logs the store's error."""
+    """Logs the consequence ``text`` of an unreachable store, and the store's error."""
     logger.error(text)
     log_error(logger, error)
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end of an orphaned run; ``None`` if neither the engine nor the run log contains an end.
+    """Return the end of a dead worker's run; ``None`` if neither the engine nor the run log contains an end.
 
-    A run whose end is known is not executed again. If one execution of the run was stopped and another execution
-    failed, the run counts as stopped. ``log``: the SSE events of the last execution.
+    A stop of one execution has priority over the failure of another. ``log``: the SSE events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
@@ -127,7 +121,7 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
 
 
 def end_of_local(run: Run) -> ToldEnd:
-    """Return the end of a run of this worker. If the response has not ended, the end is ``abort``."""
+    """Return the end of a run of this worker. An unfinished response gets the end ``abort``."""
     if run.outcome == "finish":
         return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
@@ -138,7 +132,7 @@ def end_of_local(run: Run) -> ToldEnd:
 
 
 def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end that the SSE events of a run contain; ``None`` if they contain no end.
+    """Return the end in the SSE events of a run; ``None`` if they contain no end.
 
     A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as an
     error.

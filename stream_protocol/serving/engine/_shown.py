@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return one event for each dead worker, with the last text that this worker sent. Skip texts that the new response
-    contains. ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response
-    so far."""
+    """Return one event for each dead worker, with its last text that the new response lacks. ``logs``: the SSE events
+    of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
     found, response = list[Event](), [*again]
     for text in (_unfinished_text(texts_in(log), response) for log in logs):
         if text:
@@ -39,8 +38,8 @@ def unfinished_texts(
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
     """Return the last text in ``shown`` if the new response does not contain it; otherwise an empty string.
 
-    ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each text in ``again``
-    counts as a repetition of only one text in ``shown``, because two replies often begin with the same words.
+    ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each of them repeats
+    only one text in ``shown``, because two replies often begin with the same words.
     """
     left = [*again]
     for text in shown[:-1]:
@@ -49,8 +48,7 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove a text from ``left`` that equals ``text``, or else a text that begins with ``text``. Return False if
-    ``left`` contains no such text."""
+    """Remove the text, or else a text that begins with it, from ``left``. Return False if there is none."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False
@@ -59,7 +57,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with ``text``. They replace the events of a run that the run log has deleted."""
+    """Return SSE events with ``text``, in place of the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
@@ -70,10 +68,7 @@ def as_log(text: str) -> list[bytes]:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the client received before the end of the response.
-
-    If it is unknown which events the client received, return all stored events.
-    """
+    """Return the stored events that the client received before the end; all stored events if this is unknown."""
     if end is None or end.shown is None:
         return [*stored]
     unshown = unshown_events(stored, end.shown)
@@ -81,12 +76,10 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
 
 
 def is_partial_text(event: Event) -> bool:
-    """Return True if ``unfinished_texts`` has created the event."""
     return EventMetadata.of(event).unfinished
 
 
 def texts_in(events: Sequence[bytes]) -> list[str]:
-    """Return the texts of a response, in order."""
     texts: list[list[str]] = []
     open_texts: dict[str, list[str]] = {}
     for chunk in parse_sse(events):

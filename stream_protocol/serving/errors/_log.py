@@ -1,4 +1,5 @@
-"""Logs an error in one line, with its traceback at debug level. Finds log records of libraries that repeat an error."""
+"""Logs an error in one line, with its traceback at debug level. Filters log records of libraries that repeat an
+error."""
 
 import logging
 from typing import Final
@@ -14,16 +15,15 @@ _REPEATING: Final = frozenset(
         "google_adk.google.adk.tools.mcp_tool.session_context",
     }
 )
-"""ADK loggers that log a failure again, with up to three tracebacks. This library already reports the failure in one
-sentence."""
+"""ADK loggers that log a failure again, with up to three tracebacks."""
 
 OMITTED: Final = "…"
-"""The text that replaces a text which may quote a chat."""
+"""Replaces a text that may quote a chat."""
 
 
 class Quoting:
-    """Argument of a log record: a text that may quote a chat. ``redacted``: the text that the JSON log gets instead,
-    because the JSON log must not quote a chat."""
+    """Argument of a log record: a text that may quote a chat. ``redacted``: the text for the JSON log, which must not
+    quote a chat."""
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
@@ -34,7 +34,6 @@ class Quoting:
 
 
 def log_error(logger: logging.Logger, error: BaseException) -> None:
-    """Logs an error in one sentence, and its traceback at debug level."""
     sentence = Quoting(explain_error(error), explain_error(error, quoting=False))
     logger.error("%s", sentence, extra={"error": error})
     logger.debug("The traceback:", exc_info=error)
@@ -58,8 +57,7 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def quiet_unconfigured_log() -> None:
-    """Drops repeated errors from stderr in a process that configures no logging, such as ``uvicorn main:app``. Python
-    prints the log of such a process with ``logging.lastResort``, which gets the filter ``is_new``. A handler of the app
-    still gets all records."""
+    """Drops repeated errors from stderr in a process that configures no logging. Python prints such a log with
+    ``logging.lastResort``. A handler of the app still gets all records."""
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_new)

@@ -1,4 +1,4 @@
-"""Finds the tool, model or agent that raised an exception, and the line of the app's code where it was raised."""
+"""Finds the tool, model or agent that raised an exception, and the failed line of the app's code."""
 
 import sysconfig
 from collections.abc import Iterator
@@ -21,11 +21,10 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if the exception was
-    raised elsewhere.
+    """Return the innermost tool, model or agent in whose method the exception was raised; otherwise ``None``.
 
-    A tool is also the origin of an exception in the tool's callbacks, or of an exception that ADK raises because of the
-    tool's result. If a tool runs another agent, the tool is not the origin of the agent's exceptions.
+    A tool is also the origin of exceptions in its callbacks, and of those that ADK raises because of its result. A tool
+    that runs another agent is not the origin of the agent's exceptions.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
@@ -36,7 +35,6 @@ def find_origin(error: BaseException) -> Origin | None:
 
 
 def is_of_session_store(error: BaseException) -> bool:
-    """Return True if a method of a session service raised the error."""
     return any(isinstance(frame.f_locals.get("self"), BaseSessionService) for frame, _ in _frames(error))
 
 
@@ -61,7 +59,6 @@ def stated_problem(error: BaseException) -> tuple[str, str] | None:
 
 
 def _place(file: str, line: int) -> str:
-    """Return the name of the file and the line number as text. For an ``__init__.py``, the name includes the folder."""
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
     return f"{name}, line {line}"

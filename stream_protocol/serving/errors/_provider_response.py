@@ -1,6 +1,5 @@
-"""Reads the error response of a model's provider from the exception of a client library. This module knows the
-exceptions of google-genai (``APIError``), openai and anthropic (``APIStatusError``), and litellm. None of these
-libraries is imported."""
+"""Reads the error response of a model's provider from the exception of google-genai, openai, anthropic or litellm. None
+of these libraries is imported."""
 
 import ast
 import json
@@ -23,10 +22,8 @@ class ProviderResponse:
     """An HTTP error response of a model's provider."""
 
     status: int
-    """The HTTP status."""
     codes: tuple[str, ...]
-    """All machine-readable codes of the error, such as ``RESOURCE_EXHAUSTED`` or ``insufficient_quota``. The most
-    general code comes first."""
+    """The machine-readable codes of the error, such as ``RESOURCE_EXHAUSTED``, the most general code first."""
     message: str
     """The message for people."""
     retry_after: str | None
@@ -34,12 +31,11 @@ class ProviderResponse:
 
     @property
     def name(self) -> str:
-        """The HTTP status and the most general code of the error, as text."""
+        """The HTTP status and the most general code."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 
 def read_response(error: BaseException) -> ProviderResponse | None:
-    """Return the provider's response that the exception contains; ``None`` if the exception contains no response."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
@@ -61,7 +57,7 @@ def read_response(error: BaseException) -> ProviderResponse | None:
 
 
 def message_of(message: str) -> str:
-    """If an error's text is JSON, return the message in the JSON. Return any other text unchanged."""
+    """Return the message in the error's text if the text is JSON, otherwise the text."""
     try:
         parsed = json.loads(message) if message.startswith("{") else None
     except (ValueError, RecursionError):
@@ -78,7 +74,7 @@ def _body_in(message: str) -> Any:
 
 
 def _objects(value: Any, depth: int = 4) -> Iterator[dict[str, Any]]:
-    """Yield all objects in a JSON value, inner objects first. ``depth``: the number of levels to search."""
+    """Yield all objects in a JSON value, inner objects first, down to ``depth`` levels."""
     if depth == 0:
         return
     if isinstance(value, dict):

@@ -1,8 +1,7 @@
 """Builds a plain sentence for each error that ends a run. The sentence names the cause and says what to do.
 
-Three things determine the kind of an error: its origin (tool, model or agent), its class, and the provider's response
-in the error. The text of the error is searched only if the library gives no other information. No provider's library is
-imported: classes are compared by name.
+The kind of an error depends on its origin (tool, model or agent), its class, and the provider's response. The error's
+text is searched only if the library gives no other information.
 """
 
 import re
@@ -38,8 +37,7 @@ _UNREADABLE: Final = frozenset(
     }
 )
 _PROVIDER_LIBRARIES: Final = frozenset({"litellm", "openai", "anthropic"})
-"""Packages whose exceptions are errors of a model, even without a traceback. google-genai is matched separately,
-because it is in the package ``google``."""
+"""Packages whose exceptions are errors of a model, even without a traceback. google-genai is matched separately."""
 
 _NO_KEY: Final = re.compile(
     r"no api key|missing credentials|missing \w+ api key|no \w+ credential|api[_ ]key[^.]{0,40} must be set"
@@ -59,7 +57,7 @@ _BLOCKED: Final = frozenset({"content_filter", "content_policy_violation", "MODE
     reason for reason, finish in FINISH_REASONS.items() if finish == "content-filter"
 }
 _NAME: Final = re.compile(r"[A-Z][A-Za-z_]{0,60}|\d{3}")
-"""Pattern for a code that cannot quote a chat, such as ``MALFORMED_FUNCTION_CALL``, ``ValueError`` or ``503``."""
+"""Pattern for a code that cannot quote a chat, such as ``MALFORMED_FUNCTION_CALL`` or ``503``."""
 
 _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 
@@ -101,23 +99,23 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def error_name(error: BaseException) -> str:
-    """Returns the code that the model or the agent has reported, such as ``MALFORMED_FUNCTION_CALL``. Without a valid
-    code, returns the class of the exception. Quotes no text of the error."""
+    """Returns the code that the model or the agent has reported, or else the exception's class. Quotes no text of the
+    error."""
     code = error.code if isinstance(error, AgentRunError) else None
     return code if code and _NAME.fullmatch(code) else type(error).__name__
 
 
 def explain_missing_key(error: BaseException) -> str | None:
-    """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. The sentence names
-    the model and the setting to add, and quotes no text of the error."""
+    """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. Quotes no text of
+    the error."""
     origin = find_origin(error)
     model = origin if isinstance(origin, BaseLlm) else None
     return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return the sentence for a tool's result in which a key is not a string; ``None`` for other errors. ADK cannot
-    create a function response from such a result."""
+    """Return the sentence for a tool's result with a key that is not a string, from which ADK cannot create a response.
+    ``None`` for other errors."""
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
@@ -149,7 +147,7 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
 
 
 def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
-    """Return the sentence for an exception of a model's client; ``None`` for an unknown kind of exception."""
+    """Return the sentence for an exception of a model's client; ``None`` for an unknown kind."""
     if (missing := _explain_missing_key(error, model)) is not None:
         return missing
     name = _model_name(error, model)
@@ -234,7 +232,7 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """Return the names of all classes of the error and of its causes. Base classes are included."""
+    """Return the class names of the error and its causes, with their base classes."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):
@@ -249,8 +247,7 @@ def _model_name(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
-    """Return the environment variable with the provider's API key. All providers follow one naming rule:
-    ``<PROVIDER>_API_KEY``."""
+    """Return the environment variable with the provider's API key. All providers follow one naming rule."""
     provider = getattr(error, "llm_provider", None)
     if not isinstance(provider, str) or not provider:
         modules = (type(error).__module__, type(model).__module__)
@@ -262,7 +259,7 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _server(error: BaseException, name: str) -> str:
-    """Return a phrase for the server to which the failed request was sent. ``name``: the name of the model."""
+    """Return a phrase for the server to which the failed request was sent."""
     try:
         # Exceptions of aiohttp have a `host`. Those of httpx, openai and anthropic have a `request`. litellm's
         # `request` is made up.
@@ -280,8 +277,8 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 
 def _description(error: BaseException, *, quoting: bool) -> str:
-    """Return the exception's text and the line of the app's code that raised it, without a full stop. Without
-    ``quoting``, return the exception's class instead of its text."""
+    """Return the exception's text, and the file and line of the app's code that raised it. Without ``quoting``, return
+    the exception's class instead of its text. The result does not end with a full stop."""
     if quoting:
         return located_text(error)
     name = type(error).__name__
@@ -289,8 +286,8 @@ def _description(error: BaseException, *, quoting: bool) -> str:
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type and text, without a full stop. If the file and the line of the code that raised the
-    exception are known, the text names them."""
+    """Return the exception's type and text, with the file and line of the failed code if these are known. The result
+    does not end with a full stop."""
     if (stated := stated_problem(error)) is not None:
         problem, place = stated
         return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"

@@ -1,5 +1,4 @@
-"""Provides ``is_unreachable``. This function distinguishes errors of an unavailable store from errors of a wrong
-request to the store."""
+"""Provides ``is_unreachable``, which tells an unavailable store from a wrong request to the store."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _SQLSTATES: Final = (
     "55P03",  # a lock is not available
     "57014",  # the statement took too long
 )
-"""Prefixes of SQLSTATE codes for errors after which the failed statement may succeed later."""
+"""Prefixes of SQLSTATE codes for errors after which the same statement may succeed later."""
 
 _SQLITE_CODES: Final = frozenset(
     {
@@ -37,8 +36,7 @@ _SQLITE_CODES: Final = frozenset(
         15,  # SQLITE_PROTOCOL: the locks of the write-ahead log are contended
     }
 )
-"""SQLite's primary result codes for errors after which the failed statement may succeed later. The upper bytes of
-extended codes are ignored."""
+"""SQLite's primary result codes for errors after which the same statement may succeed later."""
 
 _CLASSES: Final = frozenset(
     {
@@ -61,21 +59,18 @@ _CLASSES: Final = frozenset(
         "SlotNotCoveredError",
     }
 )
-"""Names of exceptions that have no database code, and that mean an unreachable, locked or full store."""
+"""Exceptions without a database code that mean an unreachable, locked or full store."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
 """Prefixes of Redis's error replies for which redis-py has no exception class."""
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return True if the error means that a store is unavailable at present. Return False for any other error, because
-    the request to the store may be wrong.
+    """Return True if the error means that a store is unavailable at present. For any other error, the request may be
+    wrong.
 
-    If an error has a database code (SQLSTATE or SQLite), only the code is checked. Otherwise, the class of the error is
-    checked. Drivers and SQLAlchemy wrap errors. So ``.orig``, ``__cause__`` and the members of an exception group are
-    also checked.
-
-    No library of a store is imported: classes are compared by name.
+    A database code (SQLSTATE or SQLite) alone decides. Without a code, the class of the error decides. Drivers and
+    SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and exception groups are also checked.
     """
     errors = [*_with_causes(error)]
     if any(_has_lost_connection(each) for each in errors):
@@ -85,7 +80,6 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error, the errors that it wraps, and its causes."""
     waiting, seen = [error], set[int]()
     while waiting:
         each = waiting.pop()
@@ -104,8 +98,7 @@ def _has_lost_connection(error: BaseException) -> bool:
 
 
 def _judged_by_code(error: BaseException) -> bool | None:
-    """Return True if the error's database code means an unavailable store, False for another code, ``None`` without a
-    code."""
+    """Return True if the database code means an unavailable store, ``None`` without a code."""
     for name in ("sqlstate", "pgcode"):
         if isinstance(state := getattr(error, name, None), str):
             return state.startswith(_SQLSTATES)

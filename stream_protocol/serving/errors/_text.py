@@ -13,18 +13,17 @@ LIMIT: Final = 300
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
-"""Pattern for the exception at the end of a traceback. The lines of the frames above are indented."""
+"""Pattern for the exception at the end of a traceback. The lines above it are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""The maximum number of exceptions of a group, or of problems of a ``ValidationError``, that a sentence quotes."""
+"""The maximum number of exceptions of a group, or of problems of a ``ValidationError``, in a sentence."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is truncated after a whole word. If the text is only a traceback, return only the exception at the end
-    of the traceback. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but
-    are not.
+    A longer text is truncated after a whole word. Of a traceback, only the exception is returned. Control characters
+    are escaped. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)
@@ -37,7 +36,6 @@ def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> s
 
 
 def _raised(traceback: str) -> str:
-    """Return the exception at the end of a printed traceback."""
     *_, frames = traceback.split(_TRACEBACK)
     *_, frame = frames.split('  File "')
     found = _RAISED.search(frame.partition("\n")[2])
@@ -45,7 +43,7 @@ def _raised(traceback: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return ``str(error)``. If the ``__str__`` method of the exception raises, return an empty text."""
+    """Return ``str(error)``, or an empty text if its ``__str__`` method raises."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the method of any class
@@ -53,7 +51,6 @@ def exception_text(error: BaseException) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the type and the text of the exception."""
     name, text = type(error).__name__, one_line(_message(error))
     return f"{name}: {text}" if text else name
 
@@ -70,7 +67,6 @@ def _message(error: BaseException) -> str:
 
 
 def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
-    """Yield the exceptions in a group, nested groups included."""
     left: list[BaseException] = [group]
     while left:
         error = left.pop()
@@ -92,16 +88,14 @@ def _validation_problems(error: BaseException) -> str | None:
 
 
 def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of the first problems of a ``ValidationError``, and the number of remaining problems.
-    ``text_of``: returns the text of a problem."""
+    """Return the texts of the first problems of a ``ValidationError``, and the number of remaining problems."""
     texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
     more = len(problems) - len(texts)
     return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return the text of one problem of a ``ValidationError``, with the field's name if the problem belongs to a
-    field."""
+    """Return the text of one problem of a ``ValidationError``, with the field's name."""
     place = f"`{'.'.join(map(str, problem['loc']))}`" if problem["loc"] else ""
     match problem["type"]:
         case "missing":

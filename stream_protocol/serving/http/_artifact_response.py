@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP in such a way that they cannot run scripts in the page's origin.
 
-A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers of
-the response forbid the browser to guess another media type, and to run scripts. The browser shows only plain images,
-audio, video and text. The browser downloads all other files.
+A model or a tool may create HTML with scripts, an SVG, or a file with a wrong media type. So the headers forbid the
+browser to run scripts, and to guess another media type. The browser shows only plain images, audio, video and text, and
+downloads other files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ByteShare
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
-"""Pattern of the media types that a browser may show. Files of other types are downloads. SVG is a download, because an
-SVG that is opened as a page can run scripts. An ``<img>`` can still show an SVG."""
+"""Pattern of the media types that a browser may show. SVG is a download, because an SVG that is opened as a page can
+run scripts. An ``<img>`` can still show it."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
@@ -34,9 +34,8 @@ SAFE_HEADERS: Final = (
 
 
 def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
-    """Return a response with the artifact's bytes or text. The response headers contain the artifact's file name.
-    ``memory``: counts the bytes of the content toward the memory limit. Raises ``ChatRequestError`` (429, 503) if the
-    bytes exceed the memory limit."""
+    """Return a response with the artifact's content and file name. Raises ``ChatRequestError`` (429, 503) if the
+    content exceeds the limit of ``memory``."""
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
     filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
@@ -49,12 +48,11 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:
-    """Return the URL of the chat endpoint at ``path``. In the page that sent the request, links to artifacts begin with
-    this URL.
+    """Return the URL with which links to artifacts begin. ``path``: the path of the chat endpoint.
 
-    Returns ``None`` without a path. Also returns ``None`` if the page signs in with an ``Authorization`` header,
-    because a browser does not send this header when it loads an image. For a page of another origin, returns a full
-    URL. For a page of the same origin, returns only the path, which also works behind a proxy.
+    Returns ``None`` without a path, and for a page that signs in with an ``Authorization`` header. A browser does not
+    send this header when it loads an image. For a page of another origin, the URL is complete. For the same origin, it
+    is only the path, which also works behind a proxy.
     """
     if path is None or "authorization" in request.headers:
         return None

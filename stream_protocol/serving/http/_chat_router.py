@@ -75,8 +75,7 @@ class _AppResponse(Response):
 
 
 def _sent_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
-    """Return a FastAPI path operation. FastAPI runs the dependencies of the operation, and then the ASGI app sends the
-    response."""
+    """Return a FastAPI path operation, whose dependencies run before the ASGI app sends the response."""
 
     async def respond(_request: Request) -> Response:
         return _AppResponse(app)

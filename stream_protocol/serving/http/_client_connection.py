@@ -1,4 +1,4 @@
-"""Sends a response in slices. Pauses for a slow client, and stops when the client disconnects."""
+"""Sends a response in slices, pauses for a slow client, and stops when the client disconnects."""
 
 from __future__ import annotations
 
@@ -23,26 +23,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) in one step. The server buffers the
-bytes that the client does not read."""
+"""The maximum number of bytes that are passed to the ASGI server in one step. The server buffers the bytes that the
+client does not read."""
 
 STALLED_SECONDS: Final = 60.0
 """The maximum number of seconds that a response waits for a client that reads nothing, like nginx's ``send_timeout``. A
 client that reads 2 KB per second is still served."""
 
 SENDS_AT_ONCE: Final = 4
-"""The number of sends after which the response pauses, so that other tasks run. In the pause, asyncio can report a lost
-connection. Without the pause, asyncio would log a warning for the fifth write to a lost connection, and for each later
-write."""
+"""The number of sends after which other tasks run. Then asyncio can report a lost connection. Otherwise, asyncio logs a
+warning for each write after the fourth."""
 
 
 class ReaderCutOffError(Exception):
-    """Raised to end a response in the middle of its body. The reason has already been logged and counted."""
+    """Raised to end a response in the middle of its body. The reason is already logged and counted."""
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. Sending a chunk needs one call of the server's ``send``, and no
-    timer."""
+    """The sending side of one HTTP connection. Sending a chunk needs one call of ``send``, and no timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -55,7 +53,6 @@ class ClientConnection:
         """The number of bytes sent since other tasks last ran."""
 
     async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-        """Send the status and the headers."""
         await self._send_message({"type": "http.response.start", "status": status, "headers": headers})
 
     async def send(self, body: bytes) -> None:
@@ -70,18 +67,15 @@ class ClientConnection:
                 await checkpoint()
 
     async def end(self) -> None:
-        """Complete the response."""
         await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
         """Send keep-alive comments, and check that the client reads.
 
-        A comment is sent if no data was sent for ``keep_alive`` seconds. While data waits for a slow client, no comment
-        is sent. ``look``: a function that is called at least every ``STALLED_SECONDS``, and may raise to end the
-        response.
+        A comment is sent after ``keep_alive`` seconds without data, but not while data waits for a slow client.
+        ``look``: called at least every ``STALLED_SECONDS``; may raise to end the response.
 
-        Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
-        ``look``.
+        Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``.
         """
         while True:
             now = monotonic()
@@ -122,7 +116,7 @@ async def send_while_connected(
     cut_off: Event | None = None,
     look: Callable[[], None] | None = None,
 ) -> None:
-    """Send a response: call ``work`` with the client's connection.
+    """Call ``work``, which sends a response over the client's connection.
 
     Cancels ``work`` if the client disconnects or reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
     ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
@@ -150,8 +144,7 @@ async def send_while_connected(
 
 
 async def send_head(response: Response, send: Send) -> None:
-    """Send only the status and the headers of the response. This is the response to a ``HEAD`` request, which Starlette
-    allows on each ``GET`` route."""
+    """Send only the status and the headers, for a ``HEAD`` request, which Starlette allows on each ``GET`` route."""
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -20,8 +20,7 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""The response headers that a page of another origin may read. These headers contain the version of the stream's
-protocol, and the time after which the page may retry."""
+"""The response headers that a page of another origin may read: the stream's version, and the time before a retry."""
 
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""
@@ -30,12 +29,11 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 
 
 class CrossOrigin:
-    """ASGI middleware that lets pages of the origins in ``origins`` send requests, change data and read responses.
+    """ASGI middleware that lets pages of ``origins`` send requests, change data and read responses.
 
-    Pages of an origin that ``origins`` names may send the user's cookies. Pages that are allowed only by ``*`` must not
-    send cookies. Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here,
-    because it would let all allowed pages send cookies. It would even allow cookies for a page that only another
-    middleware of the app allows. ``methods``: the HTTP methods of the path.
+    Pages of a named origin may send the user's cookies. Pages that only ``*`` allows must not. Responses to other
+    origins have no CORS headers. Starlette's ``CORSMiddleware`` would let all allowed pages send cookies, even pages
+    that only another middleware allows. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -66,8 +64,7 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """Return the headers with which a page of ``origin`` can read a response; an empty dictionary if the page must
-        not read the response."""
+        """Return the headers with which a page of ``origin`` can read a response; empty if it must not."""
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
             return {}
@@ -98,8 +95,7 @@ def _add_vary(headers: MutableHeaders) -> None:
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Return the routes with CORS for the given origins. For each path, add a route for preflights. Without origins,
-    the routes stay unchanged."""
+    """Return the routes with CORS for the given origins, and a route for the preflights of each path."""
     if not origins:
         return [*routes]
     methods: dict[str, set[str]] = {}

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
-"""The maximum number of bytes in the body of a ``PATCH`` of a chat. A title is short, even with ``\\u`` escapes."""
+"""The maximum number of bytes in the body of a ``PATCH`` of a chat."""
 
 MAX_CHOICE_BYTES: Final = 1024
-"""The maximum number of bytes in the body of ``choose_version``. The id of a version is short."""
+"""The maximum number of bytes in the body of ``choose_version``."""
 
 CHOICE_HINT: Final = "it may say only a version."
 
@@ -61,8 +61,7 @@ P = ParamSpec("P")
 def _errors_as_text(
     method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Decorate a method, so that its errors become responses in plain text or JSON. The service's ``on_error`` returns
-    the error text."""
+    """Decorate a method, so that its errors become responses in plain text or JSON, with the text of ``on_error``."""
     with_errors = json_errors if as_json else plain_text_errors
 
     @wraps(method)
@@ -76,8 +75,8 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. A new chat, a deleted chat, and a chat of another user all
-    get the same response."""
+    """Returns the response for a chat that does not exist. A new, a deleted, and another user's chat get the same
+    response."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
@@ -85,15 +84,14 @@ class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP. Each method takes a request, and returns the response for
     ``useChat``.
 
-    Use ``ChatEndpoints`` in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette
-    endpoints or Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The
-    app closes the service in its lifespan. ``chat_router`` creates its routes from these methods.
+    Use it in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
+    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The app closes
+    the service in its lifespan.
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
-    Pages of the sites in ``allow_origins`` may change data, and so may pages of this server. If any other page tries to
-    change data, the response is a 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware``
-    instead, which also handles preflights.
+    Pages of this server and of ``allow_origins`` may change data. A change by any other page is refused (403). In
+    FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also handles preflights.
 
     For a refused request, a method returns a 4xx with one short plain sentence, which the client shows. The sentence is
     plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any other failure
@@ -311,8 +309,8 @@ class ChatEndpoints:
         """Refuse a request without a user, a request above the user's limit, and a change by an untrusted page of
         another site.
 
-        Reads and drops the body of a refused request. ``counted``: False for a request to stop a run, because stops are
-        allowed even if the user has sent too many requests.
+        Reads and drops the body of a refused request. ``counted``: False for a stop, which is allowed even above the
+        limit.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
@@ -330,8 +328,7 @@ class ChatEndpoints:
 
 
 def _parse_choice(body: bytes) -> str:
-    """Return the version id in the body of a ``choose_version`` request. Raises ``ChatRequestError`` (400, 422) for a
-    wrong body."""
+    """Return the version id in the body of ``choose_version``. Raises ``ChatRequestError`` (400, 422)."""
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version
@@ -339,7 +336,6 @@ def _parse_choice(body: bytes) -> str:
 
 
 def _parse_version(text: str | None) -> int | None:
-    """Return the query parameter ``version``. Raises ``ChatRequestError`` (404) if the value cannot be a version."""
     if text is None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:
@@ -348,7 +344,6 @@ def _parse_version(text: str | None) -> int | None:
 
 
 def _parse_limit(text: str | None) -> int:
-    """Return the query parameter ``limit``. Raises ``ChatRequestError`` unless the value is 1 to ``MAX_PAGE_SIZE``."""
     if text is None:
         return PAGE_SIZE
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
@@ -357,8 +352,6 @@ def _parse_limit(text: str | None) -> int:
 
 
 def _parse_archived(text: str) -> bool:
-    """Return the query parameter ``archived``. Raises ``ChatRequestError`` unless the value is ``true`` or
-    ``false``."""
     if text not in ("true", "false"):
         raise ChatRequestError("archived must be true or false.", status=422)
     return text == "true"

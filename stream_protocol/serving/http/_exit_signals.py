@@ -1,8 +1,8 @@
 """Runs code at the beginning of a server's shutdown.
 
-uvicorn first waits until all responses have ended, and then ends the app's lifespan. So the lifespan cannot end an open
-stream. Without this module, uvicorn would wait for the whole run, or uvicorn's parent process would kill uvicorn. For
-this reason, the code here runs at the signal that stops the server.
+uvicorn ends the app's lifespan only after all responses have ended, so the lifespan cannot end an open stream. Without
+this module, uvicorn would wait for the whole run, or its parent process would kill it. So this code runs at the signal
+that stops the server.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def a_server_handles_exit_signals() -> bool:
-    """Return True if a server in the main thread has set a handler for SIGTERM."""
+    """Return True if a handler for SIGTERM is set."""
     return callable(signal.getsignal(signal.SIGTERM))
 
 
@@ -25,8 +25,8 @@ def a_server_handles_exit_signals() -> bool:
 def on_exit_signal(action: Callable[[], None]) -> Iterator[None]:
     """Call ``action`` in the event loop at each signal that stops the server. The server's own handler also runs.
 
-    Does nothing outside the main thread, for a signal without a handler, and for a server whose attribute
-    ``ends_streams`` is True. Such a server ends the streams itself.
+    Does nothing outside the main thread, and for a signal without a handler. A server whose attribute ``ends_streams``
+    is True ends the streams itself.
     """
     loop, is_active = asyncio.get_running_loop(), True
     replaced: list[tuple[signal.Signals, Callable[[int, FrameType | None], object], Callable[..., None]]] = []

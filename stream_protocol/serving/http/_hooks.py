@@ -1,5 +1,4 @@
-"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the settings of the run. Each
-hook may be a plain function or a coroutine function."""
+"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the settings of the run."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ MAX_USER_ID_LENGTH: Final = 128
 """The maximum number of characters of a user id. The columns of ADK's ``DatabaseSessionService`` have this width."""
 
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Pattern of characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000
-and surrogates. Other control characters may begin a new line in a log. U+0080 to U+009F are allowed, because a header
-with UTF-8 may contain them when it is decoded as Latin-1."""
+"""Pattern of characters that a user id must not have. Some databases refuse U+0000 and surrogates. Other control
+characters may begin a new line in a log. U+0080 to U+009F are allowed, because a UTF-8 header that is decoded as
+Latin-1 may contain them."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """Hook that takes an HTTP request and returns the user's id. For a request without a user, the hook raises
@@ -61,7 +60,6 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Return the user's id from the app's ``identify`` hook. Raises the errors of ``require_user``."""
     found = identify(request)
     user_id = await found if inspect.isawaitable(found) else found
     if user_id is not None:
@@ -73,8 +71,7 @@ async def identify_user(identify: Identify, request: Request) -> str:
 def require_user(user_id: str) -> None:
     """Raise ``ChatRequestError`` (401) for an empty user id, and for an id that some session stores cannot keep.
 
-    An empty id is refused because all users with this id would share their chats. Raises ``StreamProtocolError`` for an
-    id that is not a string.
+    All users with an empty id would share their chats. Raises ``StreamProtocolError`` for an id that is not a string.
     """
     if user_id is not None:
         check_text("user_id", user_id)
@@ -87,8 +84,6 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return the settings of the run: ``overrides`` itself, or the result of ``overrides`` if it is a ``prepare``
-    hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
@@ -107,8 +102,8 @@ class SharedUserWarning:
         self._is_logged = False
 
     def look_at(self, request: Request, user_id: str) -> None:
-        """Log the warning if this is the first request for the local user from another machine. A client without an IP
-        address counts as local. The client may be a local proxy, so the addresses in its headers are also checked."""
+        """Log the warning for the first remote request. A client without an IP address counts as local. The client may
+        be a proxy, so the addresses in the headers are also checked."""
         if self._is_logged or user_id != LOCAL_USER:
             return
         host = next((address for address in _addresses(request) if _is_remote(address)), None)
@@ -125,7 +120,7 @@ class SharedUserWarning:
 
 
 def _addresses(request: Request) -> list[str]:
-    """Return the address of the client, and the addresses that proxies have forwarded."""
+    """Return the addresses of the client and of the proxies' clients."""
     client = [] if request.client is None else [request.client.host]
     return [*client, *_listed(request, "x-forwarded-for", "x-real-ip")]
 
@@ -141,9 +136,8 @@ def _is_remote(host: str) -> bool:
 def is_developer(request: Request, user_id: str) -> bool:
     """Return True for a request from this machine to an app without ``identify``.
 
-    The client's address, each address that a proxy has forwarded, each host name and the page's origin must be
-    loopback. A proxy may replace ``Host`` and forward no address. Behind such a proxy, only the ``Origin`` of a browser
-    shows that a request comes from another machine.
+    All addresses, host names and the page's origin must be loopback. A proxy may replace ``Host`` and forward no
+    address. Then only the ``Origin`` shows that a request comes from another machine.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False
@@ -156,6 +150,5 @@ def is_developer(request: Request, user_id: str) -> bool:
 
 
 def _listed(request: Request, *headers: str) -> list[str]:
-    """Return the comma-separated values in the given headers."""
     lines = [line for header in headers for line in request.headers.getlist(header)]
     return [value.strip() for line in lines for value in line.split(",")]

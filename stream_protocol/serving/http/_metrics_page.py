@@ -16,18 +16,16 @@ from stream_protocol.serving.http._trusted_origins import admit
 METRICS_PATH: Final = "/metrics"
 
 TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""The media type of Prometheus's text format."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Seconds for which a text with metrics is cached. Creating a text takes milliseconds, and a client may send many
-requests."""
+"""Seconds for which the metrics are cached, because creating the text takes milliseconds."""
 
 
 class MetricsPage:
     """ASGI middleware that serves ``/metrics``. ``read``: returns the text with the metrics; called in a thread.
 
-    Put this middleware around the whole app, but inside the middleware that checks host names. The app's CORS rules
-    then do not apply to ``/metrics``, so pages of other sites cannot read the metrics.
+    Put it around the whole app, but inside the middleware that checks host names. The app's CORS rules then do not
+    apply, so pages of other sites cannot read the metrics.
     """
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:

@@ -11,22 +11,20 @@ from starlette.types import ASGIApp, Scope
 from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
 
 _ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
-"""The suffix of compressed files for each content coding. The best coding comes first."""
+"""The suffix of compressed files for each content coding, the best first."""
 
 _HASHED: Final = "assets/"
-"""The folder of the files whose names contain a hash of their content."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
 
 
 def page_files(directory: Path) -> ASGIApp:
-    """Return an ASGI app that serves the built page in the folder ``directory``, with the page's security headers."""
     return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
 
 
 class _PageFiles(StaticFiles):
-    """Static files. If the folder also contains a compressed form of a requested file, the compressed form is sent."""
+    """Static files. A compressed form is sent if it exists."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")
@@ -36,8 +34,7 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best coding that the client accepts, and for which a compressed file exists. Return ``None`` if no
-        such coding exists, or if the client requests a range of the file."""
+        """Return the best coding that the client accepts and that has a file; ``None`` for a range of the file."""
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))
@@ -46,8 +43,6 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """Return the content codings that an ``Accept-Encoding`` header accepts. A coding with a weight of zero is not
-    accepted."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

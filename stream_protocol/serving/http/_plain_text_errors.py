@@ -1,5 +1,4 @@
-"""Turns exceptions of an endpoint into responses: plain text, which ``useChat`` shows, or JSON. Security headers
-protect these responses in browsers: see ``_response_headers``."""
+"""Turns exceptions of an endpoint into responses: plain text, which ``useChat`` shows, or JSON."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping

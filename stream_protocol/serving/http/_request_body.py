@@ -1,8 +1,8 @@
 """Reads request bodies. Each body has a size limit, and all bodies together have a memory limit.
 
-If a server responds before it has read the body, it closes the connection while the client still sends. A browser then
-reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
-The size and the time of this reading are limited, because a hostile client could send forever.
+If a server responds before it has read the body, a browser reports a network error and does not show the response. So
+the body of a refused request is read to its end and dropped. The size and the time of this reading are limited, because
+a hostile client could send forever.
 """
 
 import asyncio
@@ -25,29 +25,28 @@ from stream_protocol.wire import (
 )
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of a refused body that are read. Suffices for a video that a user has attached by
-mistake."""
+"""The maximum number of bytes of a refused body that are read: enough for a video that was attached by mistake."""
 
 DROPPING_SECONDS: Final = 30.0
-"""The maximum number of seconds for which the rest of a refused body is read, like nginx's ``lingering_time``."""
+"""The maximum number of seconds for reading the rest of a refused body, like nginx's ``lingering_time``."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The default maximum number of bytes in a request body. The client sends its whole history again, including attached
-files."""
+"""The default maximum number of bytes in a request body. The client sends its whole history again, including files."""
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
-"""The default memory for all bodies that are being read and processed, in bytes: eight times ``MAX_BODY_BYTES``."""
+"""The default memory for all bodies that are being read and processed, in bytes."""
 
 BUSY_SECONDS: Final = 5
-"""The ``Retry-After`` of a refused body, in seconds. Reading and processing a large body takes less time."""
+"""The ``Retry-After`` of a refused body, in seconds. Processing a large body takes less time."""
 
 
 class RequestBodies:
-    """Reads the bodies of an app's requests, within a memory limit for all bodies.
+    """Reads request bodies, within a memory limit for all bodies.
 
     ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
-    arrive, are parsed and are processed. A body that does not fit is refused with 503, or with 429 if one user takes
-    more than half of the memory. The received bytes and the parsed values are counted, not the ``Content-Length``.
+    arrive, are parsed and are processed. A body that does not fit is refused with 503. If its user's bodies would take
+    more than half of the memory, it is refused with 429. The received bytes and the parsed values are counted, not the
+    ``Content-Length``.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
@@ -66,11 +65,10 @@ class RequestBodies:
     async def read_chat_request(
         self, request: Request, user_id: str, *, of_chat: str | None = None
     ) -> AsyncIterator[ChatRequest]:
-        """Context manager: reads and parses the chat request in a body. The body counts as memory until the context
-        ends.
+        """Context manager: reads and parses a chat request. The body counts as memory until the context ends.
 
-        ``of_chat``: if given, the body is one user message for the chat with this id. Raises ``ChatRequestError`` with
-        the statuses of ``parse_chat_request``, and with 413, 415, 429 and 503.
+        ``of_chat``: if given, the body is one user message for the chat with this id. Raises ``ChatRequestError`` like
+        ``parse_chat_request``, and with 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
@@ -85,21 +83,20 @@ class RequestBodies:
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
         """Context manager: reads a body of any media type. The body counts as memory until the context ends. ``hint``:
-        the last words of the error message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
-        429, 503)."""
+        the last words of the error for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429,
+        503)."""
         with self._in_flight.share(user_id) as share:
             yield await _read(request, min(limit, self._max_body_bytes), hint, share.take)
 
     async def read_small_json(self, request: Request, limit: int, hint: str) -> bytes:
-        """Returns a JSON body that is so small that its memory is not counted. ``hint``: the last words of the error
-        message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 415)."""
+        """Returns a small JSON body, whose memory is not counted. ``hint``: see ``read_file``. Raises
+        ``ChatRequestError`` (413, 415)."""
         async with dropping_body_if_refused(request):
             _require_json(request)
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in slices. Only one slice is parsed at a time, even if several bodies arrive. Other tasks run
-        between two slices."""
+        """Parse a body in slices, between which other tasks run. Only one slice of all bodies is parsed at a time."""
         while True:
             async with self._turn:
                 try:
@@ -121,16 +118,16 @@ def _too_large_for_all() -> ChatRequestError:
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns the body of a request, of any media type. The memory of the body is not counted. ``hint``: the last words
-    of the error message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413)."""
+    """Returns a small body of any media type, whose memory is not counted. ``hint``: see ``read_file``. Raises
+    ``ChatRequestError`` (413)."""
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Return the body of a request. ``take``: called with the size of each received part.
 
-    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the exceptions of ``take``. In both cases,
-    first reads and drops the rest of the body.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the exceptions of ``take``, after it has
+    dropped the rest.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -154,7 +151,7 @@ async def _read(request: Request, limit: int, hint: str, take: Callable[[int], N
 
 @asynccontextmanager
 async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
-    """Context manager: read and drop the body of the request if the code inside refuses the request."""
+    """Context manager: read and drop the body if the code inside refuses the request."""
     try:
         yield
     except (ChatRequestError, HTTPException):
@@ -165,8 +162,8 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 
 
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
-    """Read and drop the rest of the body, within the limits. ``read``: the number of bytes that are already read. Reads
-    nothing from a client that waits for ``100 Continue``, because such a client sends no body after a refusal."""
+    """Read and drop the rest of the body, within the limits. ``read``: the number of bytes already read. A client that
+    waits for ``100 Continue`` sends no body after a refusal."""
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return
     with anyio.move_on_after(DROPPING_SECONDS):
@@ -184,14 +181,13 @@ def _in_words(size: int) -> str:
 
 
 def _declared_length(request: Request) -> int:
-    """Return the ``Content-Length`` of the request; 0 if the header is missing."""
     declared = request.headers.get("content-length", "")
     return int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
 
 
 def _require_json(request: Request) -> None:
-    """Refuse media types other than JSON, and compressed bodies. Before a page of another origin sends JSON, the
-    browser sends a CORS preflight. So a page of another origin cannot send an accepted body without a preflight."""
+    """Refuse media types other than JSON, and compressed bodies. A page of another origin can send JSON only after a
+    CORS preflight."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)

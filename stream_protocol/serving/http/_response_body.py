@@ -48,5 +48,5 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """Wait until cancelled. This is the ``receive`` of a client that never disconnects."""
+    """The ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

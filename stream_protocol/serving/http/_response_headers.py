@@ -1,5 +1,4 @@
-"""Security headers, which limit what a browser may do with a response. Only the responses of this library get these
-headers. A header that an app has set is never replaced."""
+"""Security headers, which limit what a browser may do with a response. Only this library's responses get them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,10 +11,10 @@ _COMMON_HEADERS: Final = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
 }
-"""Security headers of all responses. ``x-frame-options`` is for browsers that do not support ``frame-ancestors``."""
+"""Security headers of all responses. ``x-frame-options`` is for browsers without ``frame-ancestors``."""
 
 API_HEADERS: Final = {**_COMMON_HEADERS, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
-"""Security headers of responses that are not pages, such as JSON, plain text and streams."""
+"""Security headers of responses that are not pages."""
 
 _PAGE_POLICY: Final = {
     "default-src": "'none'",
@@ -47,8 +46,7 @@ PAGE_HEADERS: Final = {
 
 
 class ResponseHeaders:
-    """ASGI middleware that adds ``headers`` to every response. A header that the response already has is not
-    replaced."""
+    """ASGI middleware that adds ``headers`` to every response. Existing headers are not replaced."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
@@ -64,6 +62,5 @@ class ResponseHeaders:
 
 
 def add_headers(response: MutableHeaders, headers: Mapping[str, str]) -> None:
-    """Add ``headers`` to the response. A header that the response already has is not replaced."""
     for name, value in headers.items():
         response.setdefault(name, value)

@@ -29,11 +29,10 @@ _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
 
 
 def _nothing() -> None:
-    """Do nothing. The default for ``on_request``."""
+    """Do nothing."""
 
 
 def check_route_path(name: str, path: object) -> None:
-    """Raise ``InvalidArgumentError`` for an invalid path of the chat endpoint."""
     check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
 
 
@@ -61,7 +60,7 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies that the server reads at the same time.
+    """Maximum memory for the bodies that the server reads at the same time.
 
     A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
     never refused.
@@ -93,10 +92,8 @@ DEFAULTS: Final[RouteOptions] = {
 def chat_routes(
     service: ChatService, on_request: Callable[[], None] = _nothing, /, **options: Unpack[RouteOptions]
 ) -> list[Route]:
-    """Return the routes of ``chat_router``. The caller starts and closes the service.
-
-    ``on_request``: called for each request to a chat.
-    """
+    """Return the routes of ``chat_router``. The caller starts and closes the service. ``on_request``: called for each
+    request to a chat."""
     check_option_names(options, DEFAULTS)
     given: RouteOptions = {**DEFAULTS, **options}
     path, identify, prepare = given["path"], given["identify"], given["prepare"]
@@ -145,8 +142,7 @@ def _route(
 ) -> Route:
     """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the path parameters in ``suffix``.
 
-    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, which is the request's URL path without
-    ``suffix``.
+    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``: the URL path without ``suffix``.
     """
     parameters = re.findall(r"{(\w+)", suffix)
 

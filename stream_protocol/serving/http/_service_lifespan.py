@@ -22,11 +22,11 @@ NOT_BEGUN: Final = (
 
 
 class ServiceLifespan:
-    """An app's lifespan, which starts the service, and closes the service when the server shuts down.
+    """An app's lifespan, which starts the service, and closes it when the server shuts down.
 
-    The service is closed at the signal that stops the server, because some servers end the lifespan only after all
-    streams have ended. The lifespan raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware``
-    refuses one of ``allow_origins``.
+    It closes the service at the signal that stops the server, because some servers end the lifespan only after all
+    streams. Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of
+    ``allow_origins``.
     """
 
     def __init__(self, service: ChatService, allow_origins: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class ServiceLifespan:
             await closing[0]
 
     def check(self) -> None:
-        """Called for each request. Logs a warning once if the server has not begun the lifespan."""
+        """Logs a warning once if the server has not begun the lifespan."""
         if not self._is_checked:
             self._is_checked = True
             if a_server_handles_exit_signals():

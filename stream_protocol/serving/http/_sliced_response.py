@@ -1,4 +1,4 @@
-"""A response with a large body. The body is created and sent in slices, and its memory is released at the end."""
+"""A response with a large body, which is created and sent in slices."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stream_protocol.serving.http._client_connection import (
     send_while_connected,
 )
 from stream_protocol.stream import DataUrl
+from stream_protocol.wire import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
 JSON_HEADERS: Final = {"content-type": "application/json"}
 
 LEVELS_OF_PARTS: Final = 4
-"""The number of nesting levels that are encoded member by member. In a history, these are the messages and their
-parts."""
+"""The number of nesting levels that are encoded member by member: those of the messages and their parts."""
 
 
 class SlicedResponse(Response):
-    """Sends a large body in slices. Each slice is sent when the client has read the previous slice.
+    """Sends a large body in slices, each when the client has read the previous one.
 
-    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: counts the body
-    toward the memory limit. The memory is released when the response ends, even if the client disconnects or reads
-    nothing for a minute. For a ``HEAD`` request, the memory is released immediately.
+    ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: counts the body toward the
+    memory limit. The memory is released when the response ends, also after a disconnect.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -78,9 +77,8 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
     """Yield the JSON of ``{"messages": […]}`` in small pieces, with ``others`` as additional keys.
 
-    A chat may have hundreds of megabytes. The pieces are small, because other tasks can only run between two pieces. A
-    piece has at most ``SLICE_BYTES``, unless one member of a message part is larger. A file (``DataUrl``) is encoded
-    when it is sent.
+    A chat may have hundreds of megabytes, and other tasks can only run between two pieces. A piece has at most
+    ``SLICE_BYTES``, unless one member of a message part is larger. A file (``DataUrl``) is encoded when it is sent.
     """
     return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 
@@ -91,12 +89,12 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value in small pieces. The objects and lists of the outermost ``levels`` levels are yielded
-    member by member. A long text is yielded in several pieces."""
+    """Yield the JSON of a value in small pieces. ``levels``: objects and lists down to this depth are yielded member by
+    member. A long text is yielded in several pieces."""
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):
-                yield (b"," if number else b"{") + orjson.dumps(key) + b":"
+                yield (b"," if number else b"{") + _json(key) + b":"
                 yield from _json_texts(member, levels - 1)
             yield b"}"
         case [_, *_] if levels > 0:
@@ -111,10 +109,18 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
         case str() if _is_long(value):
             yield b'"'
             for begin in range(0, len(value), SLICE_BYTES):
-                yield orjson.dumps(value[begin : begin + SLICE_BYTES])[1:-1]
+                yield _json(value[begin : begin + SLICE_BYTES])[1:-1]
             yield b'"'
         case _:
-            yield orjson.dumps(value)
+            yield _json(value)
+
+
+def _json(value: Any) -> bytes:
+    """Return the JSON of a value. A name or an id in an event may have lone surrogates, which become U+FFFD."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(json_value(value, lossy=True))
 
 
 def _is_long(value: object) -> bool:

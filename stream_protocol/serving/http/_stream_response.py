@@ -38,8 +38,8 @@ KEEP_ALIVE = 15.0
 """Seconds without data after which a stream sends a comment. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds after the end of a response in which its memory is not counted, even if a client is still reading the
-response. Nearly all clients need less time."""
+"""Seconds after the end of a response in which its memory is not counted for a client that still reads it. Nearly all
+clients need less time."""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"
@@ -72,8 +72,7 @@ class UIMessageStreamResponse(Response):
         self.status_code = 200
         self.background = None
         self._kept_since: float | None = None
-        """The time at which the response ended; ``None`` before its end. After this time, the response is in memory
-        only for this client."""
+        """The time at which the response ended. From then on, the response is in memory only for this client."""
         self._is_counted = False
         given = {name.lower(): value for name, value in (headers or {}).items()}
         self.init_headers({**SSE_HEADERS, **given})
@@ -108,8 +107,8 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """If the client still reads the response ``UNCOUNTED_SECONDS`` after its end, count the memory of the response.
-        Raise ``ReaderCutOffError`` if the response exceeds the memory limit."""
+        """Count the memory of a response that the client still reads ``UNCOUNTED_SECONDS`` after its end. Raise
+        ``ReaderCutOffError`` above the memory limit."""
         if reader.memory is None or not (size := reader.kept_bytes()):
             return
         now = monotonic()
@@ -126,7 +125,7 @@ class UIMessageStreamResponse(Response):
 
 
 async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[bytes]:
-    """Yield the content as SSE bytes. When this generator is closed, it also closes the content."""
+    """Yield the content as SSE bytes. Closing this generator also closes the content."""
     iterator = aiter(content)
     chunks = False
     try:

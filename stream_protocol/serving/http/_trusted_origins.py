@@ -1,15 +1,17 @@
 """Finds the site of the page that sent a request, and refuses changes from other sites.
 
-A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The page uses a form, or
-``fetch`` with ``no-cors``. The browser only hides the response from the page. A ``POST`` without a body would be enough
-to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
+A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. It only hides the
+response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page cannot
+read the response.
 
-``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
-all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies this rule to requests of other
-frameworks.
+Four parts together refuse requests of foreign pages:
 
-``_cross_origin`` responds to preflights, and adds the CORS headers to responses. ``_cross_origin`` passes on all other
-requests.
+- ``_admit`` has the rule for changes. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
+  ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
+- ``_cross_origin`` has the rule for reads. It responds to preflights, and adds the CORS headers to responses. It passes
+  on all other requests.
+- ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
+- ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,29 +26,28 @@ from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, shown
 
 CROSS_ORIGIN_SCOPE: Final = "adk_ui_stream_origins"
-"""The key in a request's ASGI scope for the origins that ``CrossOrigin`` allows. If a request has this key,
-``CrossOrigin`` has already handled the CORS of the request."""
+"""The key in a request's ASGI scope for the origins that ``CrossOrigin`` allows. With this key, the request's CORS is
+already handled."""
 
 PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
 
 Permission: TypeAlias = Literal["with cookies", "without cookies"]
-"""The kind of requests that pages of an origin may send: with the user's cookies, or only without cookies."""
+"""The requests that pages of an origin may send: with the user's cookies, or only without cookies."""
 
 READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """The HTTP methods that change nothing."""
 
 _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
-"""The values of the header ``Sec-Fetch-Site`` for a page of this server, and for an address that the user has typed."""
+"""The values of ``Sec-Fetch-Site`` for a page of this server, and for a typed address."""
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request, such as ``cross-site``. ``headers``: those of
-    the request.
+    """Return the relation of this server to the page that sent a request.
 
-    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
-    the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
-    header, the host of ``Origin`` is compared with ``Host``, like in Go's ``http.CrossOriginProtection``. A request
-    without ``Sec-Fetch-Site`` and ``Origin`` comes from a program that is not a browser, and counts as ``same-origin``.
+    Browsers send it in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send the header,
+    some proxies remove it, and with plain HTTP only loopback addresses get it. Then the host of ``Origin`` is compared
+    with ``Host``, like in Go's ``http.CrossOriginProtection``. A request without both headers comes from a program that
+    is not a browser, and counts as ``same-origin``.
     """
     lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
@@ -64,9 +65,8 @@ def permission_of(
 ) -> Permission | None:
     """Return the kind of requests that pages of ``origin`` may send; ``None`` if they must not send any.
 
-    If ``allowed`` contains the origin, requests may have cookies. If ``allowed`` only contains ``*``, requests must not
-    have cookies. ``cors``: the app's ``CORSMiddleware``, which may also allow the origin, for requests with this
-    ``method``.
+    If ``allowed`` only contains ``*``, requests must not have cookies. ``cors``: the app's ``CORSMiddleware``, which
+    may also allow the origin for this ``method``.
     """
     by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:
@@ -79,9 +79,9 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if a page of an untrusted site has sent a request that only reads data, and False for all other
-    requests. With ``also_reads``, also raise the error for a request that only reads data. An origin is trusted if
-    ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
+    Return True if such a page has sent a request that only reads data, otherwise False. With ``also_reads``, also
+    refuse reads. An origin is trusted if ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's
+    ``CORSMiddleware`` allows it.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))
@@ -89,22 +89,20 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
 
 
 def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
-    """Apply the rule of ``admit`` to a request of another framework. Raise ``ChatRequestError`` (403) for a refused
-    request."""
+    """Apply the rule of ``admit`` to a request of another framework. Raise ``ChatRequestError`` (403)."""
     raw = [(_header_bytes(name.lower()), _header_bytes(value)) for name, value in headers]
     _ = _admit(method, Headers(raw=raw), trusted, None, also_reads=False)
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's name or value as bytes. A character that headers cannot have becomes ``?``, so the value
-    matches no allowed origin."""
+    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which matches no allowed
+    origin."""
     return text.encode("latin-1", errors="replace")
 
 
 def _admit(
     method: str, headers: Headers, trusted: frozenset[str], cors: CORSMiddleware | None, *, also_reads: bool
 ) -> bool:
-    """Apply the rule of ``admit``. ``cors``: the app's ``CORSMiddleware``; ``None`` without one."""
     origin = headers.get("origin")
     permission = None if origin is None else permission_of(origin, trusted, cors, method)
     is_trusted = permission == "with cookies" or (permission is not None and "cookie" not in headers)
@@ -119,9 +117,8 @@ def _admit(
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
-    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``. The
-    ``CORSMiddleware`` handles all preflights of the app. So a page of a refused origin could send no request that needs
-    a preflight."""
+    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``, because it would
+    also refuse the preflights of this origin."""
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
     if refused:
@@ -132,7 +129,6 @@ def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
 
 
 def _cors_of(app: object) -> CORSMiddleware | None:
-    """Return the app's own ``CORSMiddleware``; ``None`` if the app has none."""
     if isinstance(app, Starlette):
         for kind, args, options in app.user_middleware:
             if isinstance(kind, type) and issubclass(kind, CORSMiddleware):

@@ -28,10 +28,10 @@ from stream_protocol.serving.http._service_lifespan import ServiceLifespan
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
-"""The folder of the built page. A clone of the repository may lack this folder."""
+"""The folder of the built page. A clone of the repository may lack it."""
 
 INSPECTOR: Final = "inspector"
-"""The name of the Inspector's first route. The page shows the Inspector's panel if the app has this route."""
+"""The name of the Inspector's first route. With this route, the page shows the Inspector's panel."""
 
 
 class Suggestion(TypedDict):
@@ -48,7 +48,7 @@ WhileBusy: TypeAlias = Literal["queue", "steer", "interrupt"]
 
 
 class PageInfo(TypedDict, total=False):
-    """Data that the page shows before the first message: the agent, its models and tools, and suggestions."""
+    """Data that the page shows before the first message."""
 
     agent: str
     description: str
@@ -118,8 +118,7 @@ def app_around(
     allow_origins: Sequence[str],
     page: PageInfo | None,
 ) -> Starlette:
-    """Return an app with the given routes, with CORS for ``allow_origins``, and with the page, unless ``page`` is
-    ``None``.
+    """Return an app with the given routes, CORS for ``allow_origins``, and the page, unless ``page`` is ``None``.
 
     CORS covers the whole app, so a page of another origin can also read the error of an unknown path.
     """
@@ -164,7 +163,6 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``. Status and text are those
-    of the exception."""
+    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``."""
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**API_HEADERS, **(error.headers or {})})

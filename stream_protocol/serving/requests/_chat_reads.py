@@ -1,5 +1,4 @@
-"""Provides ``ChatReads``, which reads messages, files and the list of chats. Also provides ``stop_chat`` and
-``delete_chat``."""
+"""Reads chats, files and the list of chats, and stops and deletes chats."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ from stream_protocol.serving.base import (
     UserReads,
     busy_refusal,
     run_off_loop,
+    unknown_chat_refusal,
 )
 from stream_protocol.serving.chats import (
     change_chat,
@@ -24,7 +24,7 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
 )
-from stream_protocol.serving.requests._page_values import no_such_chat, readable_state
+from stream_protocol.serving.requests._page_values import readable_state
 from stream_protocol.serving.runs import DELETION, Claim
 from stream_protocol.session import Transcript, Turn, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
@@ -108,7 +108,6 @@ class ChatReads:
         return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
-        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if the artifact does not exist."""
         session = await self._service.store.session_without_events(key)
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -116,7 +115,7 @@ class ChatReads:
             return await load_artifact(self._service.runner, session, name, version)
 
     async def page(self, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool) -> ChatListPage:
-        """Returns a page of the user's chats. Each chat with a running response has ``running=True``."""
+        """Returns a page of the user's chats, with ``running=True`` for a running response."""
         read = partial(
             list_chats, self._service.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived
         )
@@ -124,7 +123,7 @@ class ChatReads:
         return replace(page, chats=tuple(await self._with_running(user_id, page.chats)))
 
     async def change(self, key: ChatKey, changes: ChatChanges) -> ListedChat:
-        """Changes the details of a chat. Returns the chat's new entry in the list of chats."""
+        """Changes the details of a chat. Returns its new entry in the list of chats."""
         change = partial(change_chat, self._service.runner, *key, checked_changes(changes))
         (chat,) = await self._with_running(key[0], [await self._service.store.read(key[0], change)])
         return chat
@@ -135,8 +134,7 @@ class ChatReads:
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
-    """Return the chat that a session contains. ``answered``: the idempotency key of the active run; ``None`` without a
-    run."""
+    """Return the chat that a session contains. ``answered``: the idempotency key of the active run, if there is one."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
@@ -151,39 +149,38 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
-    """For each turn, return the id of its last message in ``shown``, if there is one. ``shown``: the ids of all
-    messages that the client sees."""
+    """Return the id of each turn's last message that the client sees. ``shown``: the ids of these messages."""
     ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
     return [message_id for message_id in ids if message_id is not None]
 
 
 async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
-    """Stops the run of a chat. Raises ``ChatRequestError``: see ``ChatService.stop``."""
+    """Stops the run of a chat: see ``ChatService.stop``."""
     with service.audit.acting(user_id, chat_id, "stop"):
         key = chat_key(user_id, chat_id)
         if not await service.executor.stop(key) and await service.store.session_without_events(key) is None:
-            raise no_such_chat()
+            raise unknown_chat_refusal()
 
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
-    """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``. The
-    deletion claims the chat, so that no run begins during the deletion."""
+    """Stops the run of a chat, then deletes the chat: see ``ChatService.delete``. Claims the chat, so that no run
+    begins during the deletion."""
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
-            raise no_such_chat()
+            raise unknown_chat_refusal()
         with await claim_chat(service, key, DELETION, interrupts=True) as claim:
             await service.executor.cancel(key)
             session = await service.store.session(key)
             if session is None:
-                raise no_such_chat()
+                raise unknown_chat_refusal()
             await claim.check_lease()
             await service.store.with_timeout(delete_session(service.runner, session))
 
 
 async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
-    """Claims a chat for a change that needs no run, so that no run begins during the change. ``interrupts``: True to
-    stop the chat's active run. If False, raises ``ChatRequestError`` (409) if the chat has an active run."""
+    """Claims a chat for a change without a run, so that no run begins during the change. ``interrupts``: True to stop
+    the chat's active run. If False, an active run raises ``ChatRequestError`` (409)."""
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):

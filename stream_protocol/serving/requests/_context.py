@@ -1,6 +1,5 @@
-"""Provides ``ServiceContext``: the objects of one service. ``assemble`` creates them from the options of
-``ChatService``. ``begin_turn`` begins a turn with a steering message that the active run has not read before its
-end."""
+"""Provides ``ServiceContext``: the objects of one service, which ``assemble`` creates from the options of
+``ChatService``."""
 
 from __future__ import annotations
 
@@ -58,8 +57,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContext:
-    """The objects that serve the requests of one service."""
-
     runner: Runner
     served: ServedRunner
     """Closes ``runner`` if the service has created the runner."""
@@ -75,9 +72,9 @@ class ServiceContext:
     readiness: Readiness
     rates: RequestRates
     foreign_rates: RequestRates
-    """The rate limiter for requests from pages of other sites."""
+    """Limits requests from pages of other sites."""
     tasks: Tasks
-    """The tasks of runs. Also the tasks of requests that still wait although their response has begun."""
+    """The tasks of runs, and of requests that still wait although their response has begun."""
     slots: RunSlots
     """Limits and counts the active runs."""
     waiting: RunSlots
@@ -93,15 +90,14 @@ class ServiceContext:
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Ends the recovery of orphaned runs (runs of dead workers), and waits until no run or request is active."""
+        """Ends the recovery of dead workers' runs, and waits until no run or request is active."""
         self.executor.drain()
         while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs, then closes all stores. If the service has created the runner, also closes the runner.
-        ``in_progress``: the unfinished method calls of the service, which get some time to finish before the stores are
-        closed."""
+        """Stops the runs, then closes all stores, and the runner if the service has created it. ``in_progress``: the
+        service's unfinished method calls, which first get some time to finish."""
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."
@@ -114,7 +110,6 @@ class ServiceContext:
 
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
-    """Creates the objects of a service. ``given``: the service's options. ``options``: the converter's options."""
     runner = as_runner(target, given["session_service"])
     options = hide_task_agents(task_agent_tools(runner.agent), options)
     if (shared := given["shared_state"]) is not None:
@@ -216,8 +211,8 @@ def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> 
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
-    """Return the engine; ``None`` if the engine does not support the app's agents. Raises ``StreamProtocolError`` if
-    ``history`` or ``run_log`` does not fit the engine."""
+    """Return the engine; ``None`` if it does not support the app's agents. Raises ``StreamProtocolError`` for an
+    unsuitable ``history`` or ``run_log``."""
     engine = given["engine"]
     if engine is None:
         return None
@@ -237,8 +232,8 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a steering message that the last run has not read before its end. If this turn is refused, the
-    next run of the chat reads the message."""
+    """Begins a turn with a steering message that the last run has not read. If this turn is refused, the next run reads
+    the message."""
     _ = service.tasks.start(_begin_turn(service, key, turn))
 
 

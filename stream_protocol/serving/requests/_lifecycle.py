@@ -1,8 +1,7 @@
-"""Provides ``RequestLifecycle``: the states of one request for a response, and the transitions between them.
+"""Provides ``RequestLifecycle``: the states of one chat request, and the transitions between them.
 
-``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. Any
-state can refuse the request with ``ChatRequestError``. A refused request releases its claim, the right to begin a run
-in the chat, and its places within the limits.
+Each state is one method, which returns the next state: see ``TRANSITIONS``. Any state can refuse the request with
+``ChatRequestError``. The request then releases its claim, which is the right to begin a run in the chat.
 """
 
 from __future__ import annotations
@@ -33,41 +32,40 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The maximum number of times that a request waits for the recovery of a dead worker's run. After this number, the
-request is refused."""
+"""The maximum number of times that a request waits for the recovery of a dead worker's run. Then the request is
+refused."""
 
 
 class RequestState(Enum):
-    """The states of a request for a response, in order."""
+    """The states through which a chat request goes, from first to last."""
 
     ADMITTED = auto()
     """The request has arrived. The service computes its idempotency key."""
     CLAIMING = auto()
     """The request tries to claim its chat."""
     BUSY = auto()
-    """The chat has an active run. The service already plans the request, and refuses an invalid request."""
+    """The chat has an active run. The service already plans the request, to refuse an invalid request."""
     INTERRUPTING = auto()
     """The request is a new message, and stops the chat's active run."""
     STEERING = auto()
-    """The new message steers the chat's active run (``on_busy="steer"``). The request waits until the agent reads the
-    message, or the run ends."""
+    """The message steers the active run (``on_busy="steer"``). The request waits until the agent reads it, or the run
+    ends."""
     WAITING = auto()
-    """The request waits until the chat's active run has ended. The request answers a tool call, or is a steering
-    message that came too late."""
+    """The request waits for the end of the active run. It answers a tool call, or is a steering message that came too
+    late."""
     CLAIMED = auto()
-    """The request has claimed the chat. The service looks for the chat's orphaned runs (the runs of dead workers)."""
+    """The request has claimed the chat. The service looks for runs of dead workers."""
     PLANNING = auto()
     """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()
-    """The chat's orphaned runs (runs of dead workers) are recovered first, because the request is not a new message, or
-    because it steers."""
+    """The runs of dead workers are recovered first, because the request is not a new message, or because it steers."""
     PREPARING = auto()
-    """The request needs a run. The service takes a place within the limits of runs, prepares the session and the job,
-    and starts the run."""
+    """The request needs a run. The service takes a place within the limits, prepares the session and the job, and
+    starts the run."""
     ACCEPTING = auto()
     """The run is active. The request waits until the user's message is stored."""
     REPEATING = auto()
-    """The request needs no run. The request gets the stored response."""
+    """The request needs no run, and gets the stored response."""
     ANSWERED = auto()
     """The request has its response."""
 
@@ -106,11 +104,10 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 
 
 class RequestLifecycle:
-    """One request for a response. Call ``respond`` once.
+    """One chat request. Call ``respond`` once.
 
-    ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
-    a request with the same idempotency key. ``interrupts=False``: the request is refused (409) if the chat has an
-    active run.
+    ``begins_run=False``: the request only gets a response that already runs for the same idempotency key.
+    ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
     ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
     then stored without a reply.
@@ -147,8 +144,7 @@ class RequestLifecycle:
         self._audit_scope = service.audit.scope(user_id, request)
         self._state = ADMITTED
         self._patience: float | None = service.limits.stop_timeout
-        """Seconds that the request waits for the chat's active run. ``None`` (no limit) once the response of the
-        request has begun."""
+        """Seconds that the request waits for the active run; ``None`` (no limit) once its own response has begun."""
         self._slot = RunSlot(service.slots, self._chat)
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
@@ -161,8 +157,7 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request waits for long, the response begins without chunks. If the request is refused later, the response
-        is an ``error`` chunk.
+        If the request waits for long, the response begins without chunks. A later refusal becomes an ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -189,7 +184,7 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim of the chat and the places within the limits, unless a run has started with them."""
+        """Release the claim and the places within the limits, unless a run has started with them."""
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:
@@ -373,9 +368,8 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Record the stored ``answers`` to tool calls as accepted. Accept the request once its message, or all its answers,
-    are stored. If the user stops the run before the approvals are stored, the request is refused, although its denials
-    are stored."""
+    """Record stored answers to tool calls as accepted. Accept the request once its message, or all its answers, are
+    stored. If the user stops the run before that, the request is refused, although its denials are stored."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:

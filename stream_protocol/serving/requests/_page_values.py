@@ -1,4 +1,4 @@
-"""Values that the client sends to the agent in requests: context for one turn, and shared state."""
+"""Values that the client sends to the agent: context for one turn, and shared state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats import WITHOUT_EVENTS, PageWrites, chat_key, delete_details, find_session
 from stream_protocol.session import CONTEXT_KEY, STATE_KEY, SharedState
 from stream_protocol.wire import ChatRequestError
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
-    """Validates the context and the state of the request against the types that the app declares. Returns the request
-    with the validated values. Raises ``ChatRequestError`` (413, 422) for invalid values. A value without a declared
-    type is not checked."""
+    """Validates the request's context and state against the app's types, and returns the request with the validated
+    values. Raises ``ChatRequestError`` (413, 422) for invalid values."""
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
         with service.audit.acting(user_id, request.id, "context") as note:
@@ -39,14 +38,12 @@ async def checked_request(service: ServiceContext, user_id: str, request: ChatRe
 
 
 def page_context(service: ServiceContext, request: ChatRequest) -> Any:
-    """Return the validated context of a request; ``None`` without context, or if the app declares no type for
-    contexts."""
+    """Return the validated context of a request; ``None`` without context, or if the app declares no type for it."""
     return request.body.get(CONTEXT_KEY) if service.context is not None else None
 
 
 async def write_state(service: ServiceContext, user_id: str, chat_id: str, changes: Any) -> dict[str, Any]:
-    """Writes the client's changes of a chat's shared state. Raises ``ChatRequestError``: see
-    ``ChatService.write_state``."""
+    """Writes the client's changes of a chat's shared state: see ``ChatService.write_state``."""
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "state") as note:
         shared = service.shared_state
@@ -58,8 +55,7 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state changes that came with a steering message. The active run or the next run applies the
-    changes."""
+    """Stores the state changes of a steering message. The active or next run applies them."""
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 
@@ -67,11 +63,11 @@ async def store_state(service: ServiceContext, key: ChatKey, request: ChatReques
 async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dict[str, Any]) -> dict[str, Any]:
     session = await find_session(runner, *key, config=WITHOUT_EVENTS)
     if session is None:
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     await PageWrites(runner, session, tuple(shared.types)).add(changes)
     if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # the chat was deleted during the write
         await delete_details(runner, session)
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     return await readable_state(runner, session, shared)
 
 
@@ -79,8 +75,3 @@ async def readable_state(runner: Runner, session: Session, shared: SharedState) 
     """Return the shared state for the client, including the client's pending writes."""
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})
-
-
-def no_such_chat() -> ChatRequestError:
-    """Return the error (404) for a chat that this user does not have."""
-    return ChatRequestError("There is no such chat.", status=404)

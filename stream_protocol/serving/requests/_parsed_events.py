@@ -1,5 +1,4 @@
-"""Provides ``chunks_of``, which parses a response into chunks. Servers with a transport other than SSE need this
-function."""
+"""Provides ``chunks_of``, for servers with a transport other than SSE."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def chunks_of(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """Yield the chunks of SSE events. If ``events`` is a generator, closing this generator also closes ``events``."""
+    """Yield the chunks of SSE events. Closing this generator also closes ``events``."""
     try:
         async for piece in events:
             for chunk in parse_sse(piece):

@@ -1,4 +1,4 @@
-"""Provides ``Readiness``: the check of a service's stores for readiness probes."""
+"""Provides ``Readiness``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME: Final = "readyz"
-"""The user id and chat id of the read that tests the session store. This chat does not have to exist."""
+"""The user id and chat id of the read that tests the session store. This chat need not exist."""
 
 
 class Readiness:
-    """Checks the stores of a service. ``engine``: ``None`` for a service without an engine."""
+    """Checks the stores of a service for readiness probes."""
 
     def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None, times: ServiceTimes) -> None:
         self._times = times
@@ -43,8 +43,7 @@ class Readiness:
         """The unreachable stores that the newest log line names."""
 
     async def missing(self) -> tuple[str, ...]:
-        """Return the names of the unreachable stores: ``run log``, ``session store``, ``engine``. Takes at most a
-        second."""
+        """Return the names of the unreachable stores. Takes at most a second."""
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
@@ -73,7 +72,6 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and make a write that changes nothing. A read alone would also succeed on a
-    read-only standby."""
+    """Read from the session store, and make a write that changes nothing, which fails on a read-only standby."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

@@ -55,8 +55,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
-"""The check of each option, by the option's name. ``as_runner`` checks the target and the session service. The
-converter checks its own options."""
+"""The check of each option. ``as_runner`` checks the target and the session service, the converter its own options."""
 
 
 class ServiceOptions(ConverterOptions, total=False):
@@ -143,7 +142,7 @@ class ServiceOptions(ConverterOptions, total=False):
     The engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
     """
     times: ServiceTimes
-    """Waiting times for tests: see ``ServiceTimes``."""
+    """Internal timeouts, which only tests change: see ``ServiceTimes``."""
 
 
 DEFAULTS: Final[ServiceOptions] = {
@@ -166,8 +165,8 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError`` for
-    an invalid value, and ``TypeError`` for an unknown option."""
+    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError`` for an
+    invalid value, and ``TypeError`` for an unknown option."""
     check_option_names(options, ServiceOptions.__annotations__)
     given: ServiceOptions = {**DEFAULTS, **options}
     values = dict[str, Any](given)
@@ -178,6 +177,5 @@ def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterO
 
 
 def check_request(request: object, overrides: object) -> None:
-    """Raises ``InvalidArgumentError`` unless the arguments are a ``ChatRequest`` and ``RunOverrides``."""
     check_instance("request", request, ChatRequest, "a ChatRequest", hint="parse_chat_request(body) makes one")
     check_instance("overrides", overrides, RunOverrides, "a RunOverrides")

@@ -1,4 +1,4 @@
-"""Provides ``steer``, which sends a message of the user to the active run of the chat."""
+"""Provides ``steer``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from stream_protocol.serving.base import RUN_LOG, run_off_loop, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, run_off_loop, unknown_chat_refusal, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
 from stream_protocol.serving.runs import Incoming, delivery
@@ -24,35 +24,33 @@ if TYPE_CHECKING:
 
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
 """The reason why a steering message was not delivered, in the AI SDK's terms. ``finished``: the chat has no run that
-accepts messages. ``waiting-for-tool-results``: no run is active, because the agent waits for the user's answer to a
-tool call. ``aborted``: the run is being stopped."""
+accepts messages. ``waiting-for-tool-results``: no run is active, because the agent waits for an answer to a tool call.
+``aborted``: the run is being stopped."""
 
 
 class SteeringOutcome(TypedDict):
     """The outcome of a steering message, in the AI SDK's terms."""
 
     type: Literal["delivered", "not-delivered"]
-    """``delivered``: the message is stored. The agent reads the message in the active run, or begins the next turn with
-    it."""
+    """``delivered``: the message is stored. The agent reads it in the active run, or begins the next turn with it."""
     id: str
-    """The id of the steering message."""
     reason: NotRequired[NotDelivered]
-    """The reason if ``type`` is ``not-delivered``. In this case, the message is not stored, and the client should send
-    it as a new message."""
+    """The reason for ``not-delivered``. The message is not stored then, and the client should send it as a new
+    message."""
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True if the request is only a new message, because only a new message can be sent to an active run. An
-    edit would rewind the session. An answer to a tool call may have to end the call."""
+    """Return True if the request is only a new message. An edit would rewind the session. An answer to a tool call may
+    have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages
-    wait, 503 if the run does not reply.
+    """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages wait, 503
+    if the run does not reply.
 
-    The state is stored first, so that the model call which reads the message has the state. If the message was accepted
-    before, its state is not stored again. The agent or the client may have changed the state since then.
+    The state is stored first, so that the model call which reads the message has the state. If an earlier request has
+    delivered this message, the state is not stored. The agent or the client may have changed it since.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:
@@ -70,8 +68,7 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
 async def steer(
     service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides
 ) -> SteeringOutcome:
-    """Sends the request's message to the active run of the chat. Raises ``ChatRequestError``: see
-    ``ChatService.steer``."""
+    """Sends the user's message to the active run of the chat: see ``ChatService.steer``."""
     if not service.keeps_history:
         raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
     request = await checked_request(service, user_id, request)
@@ -93,7 +90,7 @@ async def steer(
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
-        raise ChatRequestError("There is no such chat.", status=404)
+        raise unknown_chat_refusal()
     return {"type": "not-delivered", "id": message["id"], "reason": _reason(planned, reply)}
 
 
@@ -114,8 +111,7 @@ def _waits(planned: Planned, message_id: str) -> bool:
 
 
 def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
-    """Return the reason why a message was not delivered. ``reply``: the active run's reply; ``None`` without an active
-    run."""
+    """Return the reason why a message was not delivered. ``reply``: the active run's reply, if there is a run."""
     if reply == "aborted":
         return "aborted"
     turn = planned.transcript.current if planned.transcript is not None else None

@@ -1,4 +1,4 @@
-"""Provides ``stored_response``: the response for a repeated request that needs no run."""
+"""Provides ``stored_response``."""
 
 from __future__ import annotations
 
@@ -17,15 +17,12 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""Error text for a request that repeats an answer to a tool call. Used if the run that first got this answer has stored
-no output."""
+"""Error text for a repeated answer to a tool call, if the run that first got the answer has stored no output."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
-    """Returns the SSE events of the stored response.
-
-    Raises ``ChatRequestError`` (429, 503) if the response does not fit into the memory budget.
-    """
+    """Returns the stored response of a repeated request, as SSE events. Raises ``ChatRequestError`` (429, 503) above
+    the memory limit."""
     options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
     memory = service.memory.share(incoming.user_id)
     memory.take(await service.memory.size_of(stored.events))
@@ -42,7 +39,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
-    """Yield the events. Drop each event after it is sent. Release the memory budget at the end."""
+    """Yield the events, and drop each sent event. Release the memory at the end."""
     with memory:
         events.reverse()
         while events:

@@ -1,13 +1,12 @@
-"""Provides ``choose_version``, which makes a chat continue from an earlier version of a message."""
+"""Provides ``choose_version``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import busy_refusal, run_off_loop
+from stream_protocol.serving.base import busy_refusal, run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats import chat_key, rewind_session
 from stream_protocol.serving.requests._chat_reads import claim_chat
-from stream_protocol.serving.requests._page_values import no_such_chat
 from stream_protocol.session import Transcript, rewind_to_choose
 
 if TYPE_CHECKING:
@@ -21,10 +20,9 @@ CHOICE: Final = "choice"
 
 
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
-    """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
+    """Makes a chat continue from an earlier version of a message: see ``ChatService.choose_version``.
 
-    The choice is one rewind of the session. This function claims the chat, so that no run begins during the rewind.
-    While a response is running, the choice is refused.
+    The choice rewinds the session, and claims the chat, so that no run begins meanwhile.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -42,10 +40,10 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to which the session must be rewound. The invocation is ``None`` if the
-    chat already continues from the chosen version."""
+    """Return the session, and the invocation to which it must be rewound; ``None`` if the chat already continues from
+    this version."""
     session = await service.store.session(key)
     if session is None:
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     events = session.events
     return session, await run_off_loop(lambda: rewind_to_choose(Transcript(events), version_id), events=events)

@@ -19,6 +19,17 @@ Where to change what:
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
   test with ``RunLogConformance``: see docs/durable.md. Add its URLs to ``_load_run_log`` for ``serve``, and its public
   names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without such a store.
+
+An end passes through these places, in this order, until a reader on another worker gets it:
+
+1. ``Run`` (``runs/_run``) appends the last events and closes the log: an ``EventBuffer``, which withholds the end.
+2. ``LogWriter`` sends the last batch, which marks the log as complete.
+3. The store adds the batch. ``EventBuffer`` then gives the end to readers of this worker.
+4. On the other worker, ``LogTail`` reads the batch, and closes its own ``EventBuffer``.
+5. ``SharedLease`` frees the chat.
+
+If the worker dies before step 3, ``WriterWatch`` finds that the lease is missing for too long. ``LogTail`` then ends
+the response with an error, or disconnects the readers because another worker recovers the run.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

@@ -1,9 +1,8 @@
-"""Keeps the SSE events of one response in this process. One writer appends events, any number of readers read them.
+"""Keeps the SSE events of one response in this process, for one writer and any number of readers.
 
-The writer never waits. Each event is kept once for all readers. For each reader, the process only keeps the reader's
-position and the bytes that are being sent. A reader that is too far behind is disconnected. If the response exceeds a
-size limit, the text deltas that every reader has read are joined into fewer, longer deltas. Later readers get these
-longer deltas.
+The writer never waits. A reader that is too far behind is disconnected. All readers share the events. A reader only has
+a position, and the bytes that are being sent. If the response exceeds a size limit, text deltas that every reader has
+read are joined into longer deltas, which later readers get.
 """
 
 import asyncio
@@ -39,8 +38,7 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """The number of events that the run log's store has: see ``ack``. ``None`` if readers do not wait for a
-        store."""
+        """The number of events that the run log's store has; ``None`` if readers do not wait for a store."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
 
@@ -153,7 +151,7 @@ class EventBuffer:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """Wait while the response is complete, and its end is not yet in the store: see ``ack``."""
+        """Wait while the response is complete, and its end is not yet in the store."""
         while self._closed and self._copied is not None and self._copied < self.count:
             await self._next_wake()
 
@@ -191,8 +189,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Yield the events so far, joined into longer events, and move the reader's cursor past them. All readers share
-        these longer events, so a slow reader keeps no other events in memory."""
+        """Yield the events so far, joined into longer events, and move the cursor past them. All readers share the
+        longer events, so a slow reader keeps no others in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:
@@ -220,8 +218,7 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return the number of events that may be joined: those that all readers have read and that the store has. See
-        ``ack``."""
+        """Return the number of events that may be joined, because all readers have read them and the store has them."""
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 
@@ -238,7 +235,7 @@ def _bytes(events: Sequence[bytes]) -> bytes:
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """Return the size of a complete response; 0 before its end. ``log``: a weak reference, so that a reader does not
-    keep the buffer in memory."""
+    """Return the size of a complete response; 0 before its end. With a weak reference, a reader does not keep the
+    buffer in memory."""
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

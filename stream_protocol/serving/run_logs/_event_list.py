@@ -1,5 +1,4 @@
-"""Provides ``EventList``: the events of one response, each kept once. If the events exceed a size limit, text deltas
-are joined into longer deltas."""
+"""Provides ``EventList``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -10,17 +9,15 @@ from stream_protocol.wire import JoinedStream
 
 PIECE_BYTES: Final = 2**16
 """The maximum number of bytes that are sent in one step, unless a single event is larger. uvicorn also buffers 64 KiB
-per connection before it waits."""
+per connection."""
 
 JOIN_AT_ONCE: Final = 4096
-"""The maximum number of events that are joined before the event loop runs other tasks. A join of so many events takes
-some milliseconds."""
+"""The maximum number of events that are joined before other tasks run. The join takes some milliseconds."""
 
 
 class EventList:
-    """The events of one response. The oldest events may be joined into longer events. The newest events have their
-    original form. Some methods have an argument ``known``: no reader needs the first ``known`` events in their original
-    form."""
+    """The events of one response, each kept once. Above a size limit, the oldest events are joined into longer events.
+    ``known``: the number of events that no reader needs in their original form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
@@ -29,12 +26,12 @@ class EventList:
         self.joined_count = 0
         """The number of appended events that are now in ``joined``."""
         self._joined_bytes = 0
-        """The size that the events in ``joined`` had in their original form."""
+        """The original size of the events in ``joined``."""
         self.joined_weight = 0
-        """The ``weight`` that the events in ``joined`` had in their original form."""
+        """The original ``weight`` of the events in ``joined``."""
         self._tail: list[bytes] = []
-        """The newest events, in their original form. Some of them may also be in ``joined``, because a reader still
-        needs their original form."""
+        """The newest events, in their original form. Some may also be in ``joined``, because a reader still needs the
+        original."""
         self._tail_begin = 0
         """The number of events before the first event in ``_tail``."""
         self._bytes = 0
@@ -44,17 +41,15 @@ class EventList:
 
     @property
     def count(self) -> int:
-        """The number of events."""
         return self._tail_begin + len(self._tail)
 
     @property
     def size(self) -> int:
-        """The bytes that the events take in memory."""
         return self.joined.size + self._bytes - self._joined_bytes
 
     @property
     def begin(self) -> int:
-        """The number of events that are no longer kept in their original form. These are the oldest events."""
+        """The number of events at the beginning that are no longer kept in their original form."""
         return self._tail_begin
 
     @property
@@ -63,7 +58,6 @@ class EventList:
         return self.size > self._join_above
 
     def append(self, events: Sequence[bytes]) -> None:
-        """Adds events at the end."""
         self._tail.extend(events)
         size = sum(map(len, events))
         self._bytes += size
@@ -77,8 +71,8 @@ class EventList:
             self._join_above = max(above, min(self.size + above, self._bounds.max_size))
 
     def join(self, count: int, known: int) -> None:
-        """Joins those of the first ``count`` events that are not yet joined, but at most ``JOIN_AT_ONCE``. Frees the
-        original events that no reader needs."""
+        """Joins the first ``count`` events that are not yet joined, at most ``JOIN_AT_ONCE``. Frees the original events
+        that no reader needs."""
         begin = self.joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self.joined.add(events)
@@ -91,21 +85,19 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the next events from number ``position`` on: a total of up to ``PIECE_BYTES``, or one larger
-        event."""
+        """See ``first_piece``."""
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
-        """Returns the events from number ``position`` on, without copying them."""
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events without copying them. The oldest events may have been joined into fewer, longer events."""
+        """Returns all events without copying them. The oldest events may be joined."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """Return the next events from index ``begin`` on: a total of up to ``PIECE_BYTES``, or one larger event."""
+    """Return the next events from index ``begin`` on: up to ``PIECE_BYTES``, or one larger event."""
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])

@@ -1,10 +1,8 @@
-"""The lease of one run of this worker: the right to be the active run of the chat. The worker renews the lease in the
-store.
+"""The lease of one run of this worker: the right to be the active run of the chat.
 
-Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
-that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
-are not used, because they have no token. These locks also cannot change the lease in one atomic step with the run's
-phase, worker and stop.
+Each run of a chat has a fencing token, a number that is greater than those of earlier runs. By the token, a worker that
+was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL have
+no token. They also cannot change the lease in one atomic step with the run's phase, worker and stop.
 """
 
 from __future__ import annotations
@@ -29,12 +27,11 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run, in a store that many workers share. After ``claim``, the caller must run
-    ``keep_until_released`` in a task.
+    """The ``Lease`` of one run, in a shared store. After ``claim``, the caller must run ``keep_until_released`` in a
+    task.
 
-    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. If the worker's event loop was busy for seconds, the worker renews the lease late. The run then keeps the
-    lease, unless a newer run has taken the chat. Until the late renewal succeeds, ``held`` is ``False``.
+    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. If the event loop was busy
+    for seconds, a late renewal still keeps the lease. Until this renewal succeeds, ``held`` is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -50,10 +47,9 @@ class SharedLease:
         self._renewed_at = 0.0
         """The event-loop time at which the last successful renewal was sent."""
         self._trying_since: float | None = None
-        """The event-loop time of the first attempt after the last successful renewal; ``None`` if the worker has not
-        tried to renew since."""
+        """The event-loop time of the first attempt after the last successful renewal; ``None`` without an attempt."""
         self._settled: asyncio.Future[None] | None = None
-        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for the renewal."""
+        """Done when the lease is renewed or lost; ``None`` if no task waits for the renewal."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
@@ -73,8 +69,7 @@ class SharedLease:
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
-        """If the lease was not renewed in time, waits until it is renewed or lost. Returns True if the run holds the
-        lease."""
+        """Returns True if the run holds the lease. Waits for a late renewal."""
         while not self.held and not self._lost and not self._released.is_set():
             self.renew_now()
             if self._settled is None:
@@ -83,19 +78,17 @@ class SharedLease:
         return self.held
 
     def info(self) -> RunInfo:
-        """Returns the ``RunInfo`` of the run, for other requests."""
         return RunInfo(run_id=self.run_id, idempotency_key=self._run.idempotency_key, phase=self._phase())
 
     async def claim(self) -> None:
-        """Claims the chat for the run. Raises ``ChatTakenError`` if another run holds the chat's lease."""
         sent_at = _now()
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
         self.owner.log.ack(0)
 
     async def look_for_stop(self) -> None:
-        """Reads ``newest_stop``. Must be called after the worker has begun to receive requests to renew the lease, so
-        that no stop is missed."""
+        """Reads ``newest_stop``. To miss no stop, call it after the worker has begun to receive requests for
+        renewals."""
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 
     def open(self) -> None:
@@ -103,14 +96,14 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Does not wait
-        until the chat is free."""
+        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Does not
+        wait."""
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal of the lease. The store's reply shows whether the run was stopped, and whether
-        other workers read the run. The reply also contains the messages that requests have sent to the run."""
+        """Requests an immediate renewal. The store's reply shows stops, messages to the run, and readers in other
+        workers."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
@@ -139,16 +132,14 @@ class SharedLease:
         await self.free_in_store()
 
     async def free_in_store(self) -> None:
-        """Frees the chat in the store, if this run holds the chat's lease. A failure is only logged, because the lease
-        then expires by itself."""
+        """Frees the chat, if this run holds its lease. A failure is only logged, because the lease then expires."""
         try:
             await self._store.free(self._run)
         except RunLogError as error:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renew the lease regularly and on request. The interval to the next renewal starts when a renewal is sent. So
-        a slow reply does not delay the next renewal."""
+        """Renew the lease regularly and on request. A slow reply does not delay the next renewal."""
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):
@@ -171,7 +162,6 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once. If the store's reply contains a stop, stop the run."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if self._lost:  # the reply came after `_lose` had ended the run
             return
@@ -191,8 +181,8 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Mark the lease as renewed. Its lifetime is counted from ``sent_at``, because it is unknown when the store
-        executed the command."""
+        """Mark the lease as renewed. Its lifetime begins at ``sent_at``, because the time of the store's work is
+        unknown."""
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()
@@ -203,8 +193,8 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Give up the run if this worker has tried in vain for long enough to renew the lease. A worker that was too
-        busy to try gets more time for attempts."""
+        """Give up the run if enough attempts to renew the lease have failed. A worker that was too busy to try gets
+        more time."""
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)

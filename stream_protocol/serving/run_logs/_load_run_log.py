@@ -1,4 +1,4 @@
-"""Creates the run log that a URL names, for ``adk-ui-stream serve``."""
+"""Creates the run log that a URL names."""
 
 from __future__ import annotations
 

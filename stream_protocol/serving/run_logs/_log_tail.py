@@ -1,7 +1,7 @@
 """Reads the events of another worker's run from the store, for all readers in this process.
 
-``_log_writer`` writes these events. In the store, events may be joined into longer events, a fail-over may lose data,
-and the run's worker may die. This module handles these cases, and decides when to stop reading.
+``_log_writer`` writes these events. In the store, events may be joined, a fail-over may lose data, and the run's worker
+may die. This module handles these cases, and decides when to stop reading.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.base import wait_for_first
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS: Final = 1.0
-"""Seconds for which a ``LogTail`` continues to read a run without readers, because a new reader may come."""
+"""Seconds for which a run without readers is still read, because a new reader may come."""
 
 MAX_WAIT: Final = 1.0
 """The maximum number of seconds that one read of the store waits for more events."""
@@ -38,9 +38,8 @@ BEGIN_SECONDS: Final = 2 * MAX_WAIT
 class WriterWatch:
     """Checks the lease of another worker's run, and tells that worker that this process reads the run.
 
-    A missing lease has two possible causes: the worker is dead, or a fail-over of the store has lost the lease. So the
-    run counts as lost only if its lease is missing for ``times.valid_without_renewal`` seconds. An unreachable store
-    counts like a missing lease.
+    If the lease is missing, the worker is dead, or a fail-over of the store has lost the lease. So the run is lost only
+    after ``times.valid_without_renewal`` seconds. An unreachable store counts like a missing lease.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -51,12 +50,11 @@ class WriterWatch:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's fencing token; 0 while the token is unknown. After a fail-over, the store may name an older run as
-        the holder of the lease. The token shows which run is newer."""
+        """The run's fencing token; 0 while unknown. After a fail-over, the store may name an older run as the holder of
+        the lease. The token shows which run is newer."""
         self._superseded = False
         self.available: int | None = None
-        """The number of the run's events in the store at the last check; ``None`` if the store has no log of the
-        run."""
+        """The number of the run's events in the store at the last check; ``None`` without a stored log."""
 
     @property
     def is_missing(self) -> bool:
@@ -65,18 +63,17 @@ class WriterWatch:
 
     @property
     def is_lost(self) -> bool:
-        """True if the run's lease was missing for too long, or if a newer run holds the lease."""
+        """True if the run's lease was missing for too long, or if a newer run holds it."""
         if self._missing_since is None:
             return False
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
     async def check_if_due(self, *, at_once: bool) -> None:
-        """Checks the run's lease if the lease is missing, if the last check is too old, or if ``at_once`` is True."""
         if at_once or self.is_missing or _now() >= self._check_at:
             await self.check()
 
     async def check(self) -> bool:
-        """Checks the run's lease in the store. Returns True if the run holds its lease."""
+        """Reads the lease from the store. Returns True if the run holds its lease."""
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self.available = watched.available
         is_held = watched.holder == self._run_id
@@ -107,8 +104,7 @@ class LogTail:
     """Reads the events of another worker's run into ``buffer``, for all readers in this process.
 
     If that worker is lost (see ``WriterWatch``) and the response has no end, the response ends in an error. With
-    ``runs_are_recovered``, the response does not end: the readers are disconnected, because another worker continues
-    the run.
+    ``runs_are_recovered``, the readers are disconnected instead, because another worker continues the run.
     """
 
     def __init__(
@@ -133,48 +129,40 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if this ``LogTail`` stops reading before the end of the run. A new reader then needs a new
-        ``LogTail``."""
+        """True if this object stops reading before the end of the run. A new reader then needs a new ``LogTail``."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
-        """Returns True if the run holds its chat's lease, or has a log in the store. Must be called once, before
+        """Returns True if the run holds its chat's lease, or has a stored log. Must be called once, before
         ``follow``."""
         is_held = await self._writer.check()
         self._count_readers(0)
         return is_held or self._writer.available is not None
 
     async def has_begun(self) -> bool:
-        """Waits until the first events are read. Returns False if the run is lost before that, for example in a
-        fail-over of the store. A lost run has no response to read."""
+        """Waits until the first events are read. Returns False if the run is lost before that, so that there is no
+        response to read."""
         self._expected += 1
         self._cancel_timer()
-        first = [asyncio.create_task(self.buffer.changed(0)), asyncio.create_task(self._unwanted.wait())]
         try:
-            is_quiet = True
-            while is_quiet:
-                done, _ = await asyncio.wait(first, timeout=BEGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                is_quiet = not done and self._writer.is_missing
+            while not await wait_for_first(self.buffer.changed(0), self._unwanted.wait(), seconds=BEGIN_SECONDS):
+                if not self._writer.is_missing:
+                    break
         finally:
             self._expected -= 1
             self._count_readers(self.buffer.readers)
-            await cancel_and_wait(first)
         return bool(self._received) or not (self._unwanted.is_set() or self.buffer.closed)
 
     async def follow(self) -> None:
-        """Reads the run's events until the run has ended, or has no more readers in this process."""
-        reading = asyncio.create_task(self._read_until_end())
-        unwanted = asyncio.create_task(self._unwanted.wait())
+        """Reads events until the run has ended, or has no more readers in this process."""
         try:
-            await asyncio.wait([reading, unwanted], return_when=asyncio.FIRST_COMPLETED)
+            await wait_for_first(self._read_until_end(), self._unwanted.wait())
         finally:
             self._cancel_timer()
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
-            await cancel_and_wait([reading, unwanted])
 
     async def leave(self) -> None:
-        """Tells the run's worker that this process no longer reads the run."""
         if not self.buffer.closed:
             await self._writer.leave()
 
@@ -190,8 +178,8 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Read the next events. Return False if the store returned no events, and did not wait for events. The caller
-        must then pause before the next read."""
+        """Read the next events. Return False if the store neither returned events nor waited for them. The caller must
+        then pause."""
         await self._writer.check_if_due(at_once=not self._received)
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
@@ -209,8 +197,8 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read the snapshot,
-        because many readers may call ``begin`` at the same time for one run."""
+        """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read it, because many
+        readers may call ``begin`` at the same time."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)
@@ -238,8 +226,8 @@ class LogTail:
     def _end_lost(self) -> None:
         """End the response after its worker has died or has given up the run.
 
-        If the run is recovered, the readers of an incomplete response are disconnected. Otherwise, the unfinished parts
-        of the message are ended, and the response ends in an error.
+        If the run is recovered, the readers are disconnected. Otherwise, the message's unfinished parts end, and the
+        response ends in an error.
         """
         whole = self.buffer.whole()
         is_complete = whole[-1:] == [SSE_DONE]
@@ -270,7 +258,6 @@ class LogTail:
 
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
-    """Return the stored SSE events of a run whose worker is dead."""
     snapshot = await store.snapshot(chat, run_id)
     events = _split_events(snapshot.events)
     count = snapshot.compacted

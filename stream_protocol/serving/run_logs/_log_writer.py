@@ -1,9 +1,9 @@
-"""Copies the events of one run of this worker to the store, while the run writes them. In other workers, ``_log_tail``
-reads them from the store.
+"""Copies the events of one run of this worker to the store, while the run writes them. Other workers read them with
+``_log_tail``.
 
-Each batch says how many events the log has before the batch. The store appends the batch only if the stored log has
-exactly this number of events. So a batch that is sent twice is stored only once. The store returns the number of events
-that it has. If a fail-over has lost events, the next batch begins with the first lost event.
+Each batch contains the number of earlier events. The store appends the batch only if the stored log has this number, so
+a repeated batch is stored only once. If a fail-over has lost events, the store returns a smaller number. The next batch
+then begins with the first lost event.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait, wait_for_first
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, LogBatch, Snapshot
 
@@ -26,37 +26,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS: Final = 0.005
-"""Seconds between two batches. Without this pause, a fast run would send many small batches. Readers do not notice so
-short a delay."""
+"""Seconds between two batches, so that a fast run sends fewer batches. Readers do not notice so short a delay."""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""Seconds between two batches while no other worker reads the run. Fewer batches save time, because one command of the
-store takes several times as long as all other work on a chunk. If this worker dies, the unsent events are lost."""
+"""Seconds between two batches while no other worker reads the run. One command of the store takes several times as long
+as all other work on a chunk. If this worker dies, the unsent events are lost."""
 
 END_SECONDS: Final = 1.0
-"""The maximum number of seconds for which the end of a response is withheld from readers of this worker. The end is
-withheld until the store has it."""
+"""Readers of this worker do not get the end of a response before the store has it, but wait at most this number of
+seconds."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""Seconds for which the store keeps the original entries after their events were joined. Readers may still be reading
-these entries."""
+"""Seconds for which the store keeps the original entries of joined events, because readers may still read them."""
 
 
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. The store gets the end of the log and the phase ``closed`` in one step. A reader on any worker gets the end
-    only after this step. Otherwise, a client could send its next request to a worker that still sees the run as active.
-    If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
+    A batch has all events that were appended while the previous batch was sent. The store gets the end of the log and
+    the phase ``closed`` in one step. Only then do readers get the end. Otherwise, a client could send its next request
+    to a worker that still sees the run as active. If the store does not respond, this worker's readers get the end
+    after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
-    ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original
-    events while the store is unreachable. Afterwards ``log`` may join these events into longer events, and readers on
-    other workers are disconnected.
+    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time. ``patience``:
+    seconds for which ``log`` keeps its original events while the store is unreachable. Then events may be joined, which
+    disconnects readers on other workers.
     """
 
     def __init__(
@@ -84,12 +81,11 @@ class LogWriter:
         """The number of bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """The planned replacement of stored entries by fewer, longer events; ``None`` if none is planned. Contains the
-        event-loop time of the replacement, the number of replaced events, and the bytes of the longer events."""
+        """The planned replacement of stored entries by longer events: its event-loop time, the number of replaced
+        events, and the bytes of the longer events."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end of the response. Then releases this end to the
-        readers on this worker."""
+        """Copies the log until the store has all events and the end. Then this worker's readers get the end."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()
@@ -98,11 +94,11 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Release the end of the response to the readers ``END_SECONDS`` after the response has ended, even if the
-        store does not have this end.
+        """Give readers the end of the response ``END_SECONDS`` after the response has ended, even if the store lacks
+        it.
 
-        Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal. The renewal also
-        stores the phase ``closed``.
+        First requests a renewal of the lease. A full store refuses log entries, but accepts a renewal with the phase
+        ``closed``.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
@@ -129,17 +125,13 @@ class LogWriter:
 
     async def _gather(self) -> None:
         """Wait for more events, so that the next batch is larger. The wait is short if another worker reads the run, or
-        if the response is complete."""
+        at the end."""
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
-            urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
-            try:
-                await asyncio.wait(urgent, timeout=UNREAD_GATHER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                await cancel_and_wait(urgent)
+            await wait_for_first(self._read_elsewhere.wait(), self._log.wait_closed(), seconds=UNREAD_GATHER_SECONDS)
 
     async def _send(self) -> bool:
-        """Send the next batch. Return True if the batch contains the end of the log."""
+        """Send the next batch. Return True if it contains the end of the log."""
         log = self._log
         events = log.since(self._position)
         if events is None:
@@ -156,8 +148,7 @@ class LogWriter:
         return last and stored == count
 
     async def _join(self) -> None:
-        """If the store has many events of the run, replace them with fewer, longer events, as ``EventBuffer`` does in
-        memory."""
+        """If the store has many events of the run, replace them with fewer, longer events."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
@@ -181,7 +172,6 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """Return as many of the events, from the first on, as fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

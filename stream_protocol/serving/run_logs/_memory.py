@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
-"""The maximum number of stop ids that are kept, one per chat. The limit is needed because a client can also stop chats
-that have no run."""
+"""The maximum number of stop ids that are kept, one per chat. A client can also stop chats that have no run."""
 
 
 class MemoryRunLog:
     """A ``RunLog`` that keeps responses in this process. It forgets a response when the run has ended.
 
-    Use this only for a server with one worker. Other workers do not know the runs of this process. So other workers
-    cannot resume or stop these runs, and may begin a second run in a chat.
+    Use this only for a server with one worker. Other workers do not know the runs of this process. So they cannot
+    resume or stop these runs, and may begin a second run in a chat.
     """
 
     place = "memory"
@@ -34,7 +33,7 @@ class MemoryRunLog:
         self.bounds = bounds or LogBounds()
         self._leases: dict[str, _MemoryLease] = {}
         self._stops: dict[str, str] = {}
-        """The id of the newest stop of each chat. The chat with the oldest stop comes first."""
+        """The id of the newest stop of each chat, the oldest stop first."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         if (other := self._leases.get(chat)) is not None:

@@ -1,5 +1,4 @@
-"""Sends a message from a request to a run of another worker, through the store, and sends the run's reply back. The
-request's worker uses ``post_through``, the run's worker uses ``PostReplies``."""
+"""Sends a message from a request to a run of another worker, through the store, and sends the run's reply back."""
 
 from __future__ import annotations
 
@@ -21,17 +20,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
-"""The minimum and the maximum pause between two reads of the store while a reply is missing, in seconds. Between these
-limits, the pause is a tenth of the time since the message was sent."""
+"""The limits of the pause between two reads of the store while a reply is missing, in seconds. The pause is a tenth of
+the time since the message was sent."""
 
 CLOSING_SECONDS: Final = 1.0
-"""The maximum number of seconds in which an ended run stores its last replies. These replies only report that the run
-has ended."""
+"""The maximum number of seconds in which an ended run stores its last replies."""
 
 
 class PostReplies:
-    """Gives a run the messages from other workers, and stores the run's replies. While the run handles a message,
-    repetitions of this message are ignored."""
+    """Gives a run the messages from other workers, and stores the run's replies. Repeated messages are ignored while
+    the run handles them."""
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
         self._store = store
@@ -48,7 +46,6 @@ class PostReplies:
                 _ = self._tasks.start(self._handle(post))
 
     async def wait(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the replies to all messages are stored."""
         await self._tasks.wait(CLOSING_SECONDS)
 
     async def _handle(self, post: Post) -> None:
@@ -66,11 +63,10 @@ class PostReplies:
 async def post_through(
     store: RunStore, chat: str, run_id: str, content: bytes, renewal_interval: float
 ) -> bytes | None:
-    """Send a message to a run of another worker, and return the run's reply.
+    """Send a message to a run of another worker, and return the run's reply; ``None`` if the run does not hold the
+    chat's lease.
 
-    Returns ``None`` if the run does not hold the chat's lease.
-
-    The message is sent again once per renewal interval, because a fail-over of the store may lose the message.
+    The message is sent again once per renewal interval, because a fail-over of the store may lose it.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

@@ -1,5 +1,4 @@
-"""Provides ``Readers``: the readers of one response in this process. ``Readers`` disconnects slow readers, and readers
-above the limit."""
+"""Provides ``Readers``."""
 
 import asyncio
 import logging
@@ -16,26 +15,25 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Each item has one or more events. If the generator is
-    closed early, the client counts as disconnected."""
+    """Async generator of a response's SSE events, for one client. Each item has one or more events. If it is closed
+    early, the client counts as disconnected."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
     ) -> None:
         self._events = events
         self.cut_off = cut_off
-        """Set when the run log has disconnected the reader, which then gets no more events. The server must then close
-        the client's connection without ending the response, so that the client notices the incomplete response."""
+        """Set when the run log has disconnected the reader. The server must then close the connection without ending
+        the response, so that the client notices the missing end."""
         self.kept_bytes = kept_bytes
-        """Function that returns the number of bytes that the ended response takes in memory; 0 before the response has
-        ended. After its end, the response is in memory only for its readers."""
+        """Function that returns the size of an ended response in memory; 0 before its end. Then the response is in
+        memory only for its readers."""
         self._memory: ByteShare | None = None
 
     @property
     def memory(self) -> ByteShare | None:
-        """The ``ByteShare`` that counts the bytes of this response toward the memory limit for ended responses.
-        ``None`` unless the client still reads the response some seconds after its end. If the limit is exceeded, the
-        reader is disconnected."""
+        """Counts the response toward the memory limit, if the client still reads it some seconds after its end. Above
+        the limit, the reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
@@ -64,37 +62,35 @@ class Cursor:
     """The position of one reader in a response."""
 
     reads_joined: bool = False
-    """True while the reader gets joined events, instead of events in their original form."""
+    """True while the reader gets joined events, instead of the original events."""
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
-    """The size of the events that the reader has read."""
     max_unread: int = 0
-    """The maximum number of unread bytes. A reader with more unread bytes is disconnected."""
+    """The maximum number of unread bytes. A reader with more is disconnected."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
     def limit(self, max_unread: int) -> None:
-        """Sets the maximum number of unread bytes."""
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader to longer events, each of which contains several joined events."""
+        """Switches the reader to joined events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Switches the reader from joined events to events in their original form, from ``position`` on."""
+        """Switches the reader to the original events, from ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
 
     def go_on(self, count: int, size: int) -> None:
-        """Moves the cursor forward by ``count`` events and ``size`` bytes."""
         self.position += count
         self.read_bytes += size
 
 
 class Readers:
-    """The readers of ``events``. ``on_readers``: called with the number of readers whenever this number changes."""
+    """The readers of one response in this process. ``on_readers``: called with the number of readers whenever it
+    changes."""
 
     def __init__(self, events: EventList, bounds: LogBounds, on_readers: Callable[[int], object] | None) -> None:
         self._events = events
@@ -105,21 +101,17 @@ class Readers:
         self._refuses = False
 
     def __len__(self) -> int:
-        """Return the current number of readers."""
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Removes the callback ``on_readers``, so that it is not called any more."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read and that the run log's store has. ``copied``: the
-        number of events that the store has."""
+        """Returns the number of events that all readers have read and that the store has (``copied``)."""
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. If the maximum number of readers is reached, the new reader replaces the reader with the most
-        unread bytes."""
+        """Adds a reader. At the maximum, it replaces the reader with the most unread bytes."""
         if self._refuses:
             cursor.cut_off.set()
             return
@@ -132,7 +124,6 @@ class Readers:
         self._report_count()
 
     def leave(self, cursor: Cursor) -> None:
-        """Removes a reader that has ended."""
         if cursor in self._cursors:
             del self._cursors[cursor]
             active_readers.add(-1)
@@ -145,7 +136,6 @@ class Readers:
             self._cut_off(cursor, "lost_run")
 
     def cut_off_slow(self) -> None:
-        """Disconnects readers that are too far behind."""
         for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
             logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
             self._cut_off(cursor, "slow")
@@ -156,7 +146,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """Return the number of unread bytes of the reader, as ``bounds.max_backlog`` counts them."""
+        """Return the reader's unread bytes, as ``bounds.max_backlog`` counts them."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _report_count(self) -> None:

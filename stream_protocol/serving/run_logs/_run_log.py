@@ -1,8 +1,7 @@
-"""The interface of a run log. A run log stores each response while the response is written. The run log also ensures
-that a chat has only one active run.
+"""The interface of a run log, which stores each response while it is written. A chat has only one active run.
 
-A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
-implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
+For a store that several workers share, use ``SharedRunLog``, which only needs a ``RunStore``. Other run logs implement
+``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""The phase of the active run of a chat, which holds the chat's lease. ``claimed``: the run's request may still be
-refused. ``open``: the response is being written. ``closed``: the response has ended, but the run may still be running,
-or its end may not yet be stored."""
+"""The phase of the active run of a chat. ``claimed``: the run's request may still be refused. ``open``: the response
+is being written. ``closed``: the response has ended, but the run may still be running, or its end may not yet be
+stored."""
 
 STOP_SECONDS: Final = 60
-"""Seconds for which a run log keeps the newest stop of a chat. This is enough time for the run to end, and for waiting
-requests to find the stop."""
+"""Seconds for which a run log keeps the newest stop of a chat. In this time, the run ends, and waiting requests find
+the stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +36,15 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Size above which the server joins text deltas into longer ones. The server joins only deltas that every reader
-    has received."""
+    """If the log is larger than this size, the server joins text deltas into longer ones. The server joins only deltas
+    that every reader has received."""
     max_size: int = 64 * 2**20
     """Size limit of the log. A larger response ends in an error.
 
     The size is measured after text deltas are joined.
     """
     max_backlog: int = 16 * 2**20
-    """Limit of the unread data of a reader.
+    """Limit of the data that a reader has not read yet.
 
     A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
     that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest
@@ -65,7 +64,6 @@ class LogBounds:
 
 
 def check_bounds(bounds: object) -> None:
-    """Raise ``InvalidArgumentError`` unless ``bounds`` is a ``LogBounds`` or ``None``."""
     check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
@@ -83,8 +81,7 @@ class RunInfo:
     """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """False if the run's worker has not renewed the lease in time. If the worker does not renew the lease soon, the run
-    loses the chat."""
+    """False if the run's worker has not renewed the lease in time, and may soon lose the chat."""
 
 
 class ChatTakenError(Exception):
@@ -110,8 +107,8 @@ class RunHandle(Protocol):
         """Called when a client stops the run. May be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with the bytes that a request sends to the run with ``RunLog.post``. Returns the run's reply. May be
-        called twice with the same bytes."""
+        """Called with the bytes that ``RunLog.post`` sends to the run. Returns the run's reply. May be called twice
+        with the same bytes."""
 
     def lease_lost(self) -> None:
         """Called when the lease is lost. A newer run may hold the lease now, so this run must end immediately."""
@@ -201,8 +198,8 @@ class RunLog(Protocol):
         """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
         chat was not stopped in the last minute.
 
-        A request calls this method when it arrives. Later, the request gets a lease of the chat. If ``newest_stop`` of
-        the lease is a different id, the chat was stopped in the meantime. The request is then stopped.
+        A request calls this method when it arrives, and later gets a lease. If ``newest_stop`` of the lease differs,
+        the request is stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:

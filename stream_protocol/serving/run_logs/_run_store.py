@@ -1,9 +1,8 @@
 """The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
 messages between workers.
 
-Each method is one atomic step in the store. A call of a method may be repeated, for example if the reply to the first
-call got lost. Each method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules
-``_lease``, ``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
+Each method is one atomic step, and may be repeated, for example if the reply got lost. Each method raises
+``RunLogError`` if the store cannot be reached, or takes too long.
 """
 
 from __future__ import annotations
@@ -86,14 +85,14 @@ class LeaseTimes:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
         So a run survives if the store is unreachable for less than a third of a lease. With a lease of 15 s, a command
-        that gets no reply fails after a fifth of the lease. So the worker can send three commands in this time.
+        without a reply fails after a fifth of the lease, so the worker can send three.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time, counted from the last renewal, in which a worker can take back an expired lease. In this time, the
-        store keeps the token of each newer run."""
+        """The time after the last renewal of a lease in which its worker can take back the expired lease. The store
+        keeps the token of a newer run for longer, so the worker cannot take the chat from that run."""
         return self.lease * 3
 
     @property

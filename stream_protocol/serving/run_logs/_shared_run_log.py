@@ -1,4 +1,4 @@
-"""The run log for many workers. With a shared store, each worker can find, resume and stop the runs of all workers."""
+"""The run log for many workers. Each worker can find, resume and stop the runs of all workers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""The default lifetime of a lease, in seconds. This time is longer than a fail-over of the store, but short enough for
-a user who waits because a worker has died."""
+"""The default lifetime of a lease, in seconds. It is longer than a fail-over of the store, but short for a user who
+waits because a worker has died."""
 
 EXPIRY_SECONDS: Final = 60.0
-"""Seconds for which the store keeps the events of a run after the run has ended."""
+"""Seconds for which the store keeps the events of an ended run."""
 
 MAX_PATIENCE: Final = 3.0
 """The maximum number of seconds that a request waits for a store that does not respond."""
@@ -62,11 +62,11 @@ class SharedRunLog:
         self._chats: dict[str, SharedLease] = {}
         """The newest lease of this worker in each chat."""
         self._tails: dict[str, LogTail] = {}
-        """The ``LogTail`` objects, which read runs of other workers, by run id."""
+        """The readers of other workers' runs, by run id."""
         self._lease_tasks = Tasks()
         self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
-        """The tasks that repeat a stop of another worker's run, by run id. See ``_repeat_stop``."""
+        """The tasks that repeat a stop of another worker's run, by run id."""
         self._closing = False
         self._request_task: asyncio.Task[None] | None = None
 
@@ -164,14 +164,13 @@ class SharedRunLog:
         await self.store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
-        """Return the run that holds the chat's lease, if this worker executes it; otherwise ``None``."""
+        """Return the run that holds the chat's lease, if this worker executes it."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask the run's worker to renew the lease immediately,
-        because the worker gets the stop with the renewal. Return the id of the run; ``None`` if the chat has no run to
-        stop."""
+        """Ask the chat's run to stop: see ``RunStore.stop``. Its worker gets the stop with a renewal, which is
+        requested here. Return the id of the run; ``None`` without a run to stop."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
@@ -181,8 +180,7 @@ class SharedRunLog:
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeat the stop of a run for one lease time. A fail-over may lose the stop before the run's worker gets
-        it."""
+        """Repeat the stop of a run for one lease time, because a fail-over may lose the stop."""
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
@@ -227,8 +225,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases immediately when other workers ask for a renewal. A failure is logged, and does not end the
-        task."""
+        """Renew leases immediately when other workers ask. A failure does not end the task."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():

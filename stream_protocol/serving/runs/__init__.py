@@ -29,11 +29,13 @@ A stop passes through these places, in this order:
 3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
    sends the stop repeatedly.
 4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
-5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
-   stored.
+5. ``Run.stop`` ends the response and the agent (``AgentTask``). If the run has not begun, ``Job`` asks the run what may
+   still be stored.
+6. ``_observed_input`` refuses to store input that the stopped run may no longer store.
 
-A request may arrive before the stop, and claim its chat after the stop. So ``Run.claim`` compares the newest stop at
-both times. With an engine, ``RunEnds`` and ``_recovery`` ensure that no worker executes a stopped run again.
+A request may arrive before the stop, and claim its chat after the stop. So ``RequestLifecycle`` reads the newest stop
+when the request arrives, and ``Run.claim`` compares it with the newest stop at the claim. With an engine, ``RunEnds``
+and ``_recovery`` ensure that no worker executes a stopped run again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

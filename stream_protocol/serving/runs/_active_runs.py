@@ -1,5 +1,4 @@
-"""Provides ``ActiveRuns``, which claims, resumes and stops runs on all workers. Each chat has at most one active
-run."""
+"""Provides ``ActiveRuns``."""
 
 from __future__ import annotations
 
@@ -29,18 +28,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first deletion,
-because a deletion has no response to read."""
+"""The idempotency key with which a deletion claims a chat. A second deletion waits for the first, which has no response
+to read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
-"""The minimum and the maximum number of seconds between two polls of the run log. Between these bounds, the pause is a
-tenth of the time that the request has already waited."""
+"""The limits of the pause between two polls of the run log, in seconds. The pause is a tenth of the time that the
+request has waited."""
 
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Context manager: refuse a request (503) if the run log is unreachable, because the active run of the chat is then
-    unknown."""
+    """Context manager: refuse a request (503) if the run log is unreachable."""
     try:
         yield
     except RunLogError as error:
@@ -51,9 +49,9 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
-    ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has the chat.
-    ``runs_are_recovered``: True if an engine recovers orphaned runs, which are runs of dead workers. The readers of an
-    orphaned run must then reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
+    ``chat_exists``: returns True if this deployment's session store has the chat. ``runs_are_recovered``: True if an
+    engine recovers the runs of dead workers. Their readers must then reconnect. Methods raise ``ChatRequestError``
+    (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -75,12 +73,12 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
-        """The runs of this worker, each with its chat. A chat can have two runs for a moment: a run that has lost its
-        lease and is ending, and the next run."""
+        """The runs of this worker, each with its chat. A chat may also have a run that has lost its lease and is
+        ending."""
         self._closing = asyncio.Event()
         self._waits_until = inf
-        """The event-loop time after which requests no longer wait for runs of other workers. It is infinite until this
-        worker shuts down."""
+        """The event-loop time after which requests no longer wait for runs of other workers. Infinite until this worker
+        shuts down."""
         self._patience_after_close = times.answering / 3
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
@@ -102,13 +100,12 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        If the active run is stopping, waits until it has ended. Also waits if the run's worker may be dead, or if the
-        session store lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests.
-        If no place is free, refuses the request (429, 503).
+        Waits if the active run is stopping, if its worker may be dead, or if the session store lacks the chat. Before
+        the wait, takes ``waiting``, a place within the limit of waiting requests. Without a free place, refuses the
+        request (429, 503).
 
-        ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
-        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of a
-        request with the same idempotency key.
+        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: if
+        False, only returns the active run of a request with the same idempotency key.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
         ``begins_run=False``, also raises this error if no such run is active.
@@ -141,20 +138,20 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
+        """Claims the chat for a new run; returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
         (503) after ``close``."""
         found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats in ``keys`` that have no active run. Needs one round trip to the run log."""
+        """Returns the chats that have no active run, in one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run, which is the run of a dead worker. Returns an empty list if the
-        run log has deleted these events, or is unreachable."""
+        """Returns the SSE events of a dead worker's run; an empty list if they are deleted, or the run log is
+        unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -163,8 +160,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops a run, whichever worker executes the run. Waits until the run has ended and is stored. Raises
-        ``ChatRequestError`` (503) if the run does not end within ``stop_timeout``, and after ``close``."""
+        """Stops a run of any worker, and waits until it has ended and is stored. Raises ``ChatRequestError`` (503)
+        after ``stop_timeout``, and after ``close``."""
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
         if not await self.wait_for_end(key, run, self._limits.stop_timeout):
@@ -172,16 +169,15 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until a run has ended and is stored. Returns False if the run is then still
-        active. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is closed."""
+        """Waits up to ``patience`` seconds until a run has ended and is stored. Returns False if it is still active.
+        Raises ``ChatRequestError`` (503) when this worker is closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """Returns a reader that yields the chat's running response from its beginning, for a reloaded page. Returns
-        ``None`` if no response is running."""
+        """Returns a reader of the chat's running response from its beginning; ``None`` if no response is running."""
         with observed_resume(*key) as found:
             info = await self._accepted(key)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
@@ -196,11 +192,9 @@ class ActiveRuns:
     async def wait_until_settled(self, key: ChatKey) -> str | None:
         """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
 
-        If a run is stopping, waits until its end is stored. If a request waits for this end, also waits until the
-        request's run has begun.
+        If a run is stopping, waits until its end is stored, and until the run of a waiting request has begun.
 
-        Returns the idempotency key of the active run. Returns ``None`` if the chat has no active run, or if the run's
-        request is not yet accepted.
+        Returns the idempotency key of the active run; ``None`` without a run, or if its request is not yet accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
@@ -218,8 +212,8 @@ class ActiveRuns:
         return run is not None and run.phase == "open" and run.healthy
 
     async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats with a running response, on any worker. If the run log is unreachable, returns an empty
-        set, because the list of chats works without a run log."""
+        """Returns the chats with a running response, on any worker. Empty if the run log is unreachable, because the
+        list of chats works without it."""
         try:
             runs = await self._run_log.current_many([self._name(key) for key in keys])
         except RunLogError as error:
@@ -229,11 +223,10 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> RunInfo | None:
-        """Stops the run of a chat, whichever worker executes the run. Returns the run as it was when this method was
-        called; ``None`` if the chat had no run.
+        """Stops the run of a chat, on any worker. Returns the run as it was before; ``None`` without a run.
 
-        Also stops requests that wait for the chat: see ``Run.claim``. If the chat is new and not yet stored, first
-        waits up to ``stop_timeout`` until the chat is stored.
+        Also stops requests that wait for the chat: see ``Run.claim``. First waits up to ``stop_timeout`` until a new
+        chat is stored.
         """
         run = await self._run_log.current(self._name(key))
         if not await self._is_ours(key):
@@ -246,14 +239,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
-        chat was not stopped recently."""
+        """Returns the id of the chat's newest stop, on any worker; an empty string without a recent stop."""
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the active run of the chat if its request has one of the given idempotency keys. Such a run recovers an
-        orphaned run."""
+        """Stops the chat's active run if its request has one of these idempotency keys, because it recovers a dead
+        worker's run."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
@@ -266,31 +258,28 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def open_run(self, key: ChatKey) -> RunInfo | None:
-        """Returns the chat's run if its response is running; otherwise ``None``. If the run's request is not yet
-        accepted, first waits up to ``stop_timeout``."""
+        """Returns the chat's run if its response is running. First waits up to ``stop_timeout`` until its request is
+        accepted."""
         info = await self._accepted(key)
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends a request about a steering message to a run, whichever worker executes the run. ``content``: the
-        encoded request, from ``delivery`` or ``question``. Returns the run's reply, or ``None`` after ``patience``
-        seconds."""
+        """Sends a request about a steering message to a run of any worker. ``content``: from ``delivery`` or
+        ``question``. Returns the run's reply, or ``None`` after ``patience`` seconds."""
         # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
-        """Returns a reader of a run's whole response. ``rebuild``: True for a client that lacks the earlier content of
-        the message: see ``EventBuffer.read``."""
+        """Returns a reader of a run's whole response. ``rebuild``: see ``EventBuffer.read``."""
         return await self._run_log.read(
             self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
         )
 
     @property
     def is_closed(self) -> bool:
-        """True if ``close`` was called."""
         return self._closing.is_set()
 
     @property
@@ -299,8 +288,8 @@ class ActiveRuns:
         return bool(self._runs)
 
     def close(self) -> None:
-        """Shuts down: refuses later claims, leaves recoverable runs to other workers, and stops all other runs of this
-        worker."""
+        """Shuts down: refuses later claims, leaves recoverable runs to other workers, and stops this worker's other
+        runs."""
         self._closing.set()
         self._waits_until = _now() + self._patience_after_close
         for run in self._runs:
@@ -310,7 +299,6 @@ class ActiveRuns:
                 run.stop()
 
     async def _claim(self, key: ChatKey, idempotency_key: str, run: Run) -> Claim | RunInfo:
-        """Claim the chat for a new run, or return the chat's active run."""
         self._refuse_if_closed()
         try:
             await run.claim(self._run_log, self._name(key), idempotency_key)
@@ -327,15 +315,14 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of a run and free the chat. Then begin the ``next_turn`` of the run, if the run has one."""
+        """End the claim of a run and free the chat. Then begin the ``next_turn`` of the run, if it has one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Return the chat's active run; ``None`` if the request has to wait until this run ends. The request waits if
-        the run is ending, if the run's worker may be dead, or if the run has no readable response yet."""
+        """Return the chat's active run; ``None`` if the request has to wait until this run ends."""
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
@@ -346,8 +333,8 @@ class ActiveRuns:
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of the chat belongs to this deployment.
 
-        Deployments with separate session stores may share a run log. So the chat must be in this deployment's session
-        store, or this worker must execute the run. A new run begins before its session is stored.
+        Deployments with separate session stores may share a run log. So this deployment must have the chat, or this
+        worker must execute the run. A new run begins before its session is stored.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():
@@ -355,7 +342,7 @@ class ActiveRuns:
         return await self._chat_exists(key)
 
     async def _accepted(self, key: ChatKey) -> RunInfo | None:
-        """Return the run of the chat. If the run's request is not yet accepted, first wait up to ``stop_timeout``."""
+        """Return the run of the chat. First wait up to ``stop_timeout`` until its request is accepted."""
         return await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
 
     async def _wait_while(

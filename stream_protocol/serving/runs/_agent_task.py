@@ -1,4 +1,4 @@
-"""Provides ``AgentTask``: the task that reads the events of one run's agent. It can also end the agent early."""
+"""Provides ``AgentTask``."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ import asyncio
 
 class AgentTask:
     """The task that reads the events of one run's agent. ``seconds``: the time that the agent has to end by itself
-    after ``ask_to_end``. After this time, the task is cancelled."""
+    after ``ask_to_end``. Then the task is cancelled."""
 
     def __init__(self, seconds: float) -> None:
         self.abort_signal = asyncio.Event()
         """Set when ADK must end the agent."""
         self.is_ending = asyncio.Event()
-        """Set when the agent must end, or when the run is left to another worker. From then on, the run must not wait
-        for anything."""
+        """Set when the agent must end, or when the run is left to another worker. The run must then not wait for
+        anything."""
         self._seconds = seconds
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Makes the current task the agent's task. If the run was stopped before this call, the task is not
-        cancelled immediately. So ADK can store the user's message."""
+        """Makes the current task the agent's task. If the run was already stopped, ADK still has time to store the
+        user's message."""
         self._task = asyncio.current_task()
         if self.abort_signal.is_set():
             self.ask_to_end()
 
     def end(self) -> None:
-        """Releases the task. From then on, ``ask_to_end`` and ``cancel`` do not cancel the task while it stores the end
-        of the run."""
+        """Releases the task, so that it is not cancelled while it stores the end of the run."""
         self._task = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def ask_to_end(self) -> None:
-        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls of
-        ``ask_to_end`` do not restart this time."""
+        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls do not
+        restart it."""
         self.is_ending.set()
         self.abort_signal.set()
         if self._task is not None and self._timer is None:

@@ -1,11 +1,9 @@
-"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending the same answers to tool
-calls again and again.
+"""Provides ``prevent_auto_resend``, which keeps a client from sending the same answers to tool calls again and again.
 
 A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
-of a response prevents the repetition. But a client may send answers that the server cannot use. For example, an answer
-belongs to an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The
-response to answers that the server cannot use ends with an error, because no client sends automatically after an error.
-The user's next answer is sent as usual.
+of a response prevents this, but not if the server cannot use the answers. For example, the agent needs two approvals
+together, and only one was sent. Then the response ends with an error, because no client sends automatically after an
+error. The user's next answer is sent as usual.
 """
 
 import logging
@@ -27,11 +25,11 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending`` unchanged, unless a client with ``sendAutomaticallyWhen`` would send the same answers again
-    after this response. In that case, an ``error`` chunk replaces the last chunk.
+    """Returns ``ending``. If a client would automatically send the same answers again, an ``error`` chunk replaces the
+    last chunk.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
-    ``continued``: the message that the response continues, in the form in which the client sent the message.
+    ``continued``: the message that the response continues, as the client has sent it.
     """
     if not is_sent_again(chain(before, ending), continued):
         return ending

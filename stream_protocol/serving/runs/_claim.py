@@ -1,5 +1,4 @@
-"""Provides ``Claim``, which reserves a chat for a request or for the recovery of a run. The claim lasts until the run
-has ended and is stored. ``Taken`` is the other result of an attempt to claim a chat."""
+"""Provides ``Claim`` and ``Taken``."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Taken:
-    """The result of an attempt to claim a chat that already has an active run."""
+    """The result of an attempt to claim a chat that has an active run."""
 
     run: RunInfo
     reader: RunReader | None = None
-    """A reader of the active run's response. ``None`` unless the run's request has the same idempotency key."""
+    """A reader of the active run's response, if the run's request has the same idempotency key."""
 
 
 class NotRecordedError(Exception):
@@ -33,8 +32,9 @@ class NotRecordedError(Exception):
 
 
 class Claim:
-    """Reserves a chat for one run. The end of a ``with`` block releases the claim, unless ``start`` was called.
-    ``release``: function that frees the chat. ``tasks``: the set in which ``start`` keeps the task of the run."""
+    """Reserves a chat for a request or a recovery, until the end of the run is stored. The end of a ``with`` block
+    releases the claim, unless ``start`` was called. ``release``: frees the chat. ``tasks``: contains the task of the
+    run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
@@ -50,19 +50,17 @@ class Claim:
         self.give_back()
 
     def give_back(self) -> None:
-        """Releases the claim of the chat, unless ``start`` was called."""
         if self._execution is None:
             self.release()
 
     async def check_lease(self) -> None:
-        """Raises ``ChatRequestError`` (503) if this worker has lost the lease of the chat, which is its right to change
-        the chat. Must be called before the stored chat is changed. If this worker did not renew the lease in time,
-        another worker may have accepted a message of the chat."""
+        """Raises ``ChatRequestError`` (503) if this worker has lost the right to change the chat. Another worker may
+        then have accepted a message. So each change of the stored chat needs this check."""
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps a slot until the claim is released. The slot counts toward the limits of runs: see ``RunSlots``."""
+        """Keeps a slot within the limits of runs until the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)
@@ -72,16 +70,16 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Frees the chat and the slots. Called once. After ``start``, the task calls this method at its end."""
+        """Frees the chat and the slots. Called once; after ``start`` only by the task."""
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
+        """Waits until the user's message is stored, and the run if there is an engine.
 
-        If the run ends earlier, raises the reason: ``ChatRequestError`` with 409 after a stop, with 503 for an
-        unreachable store, or the agent's exception.
+        If the run ends earlier, raises ``ChatRequestError`` (409 after a stop, 503 for an unreachable store), or the
+        agent's exception.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -104,8 +102,8 @@ class Claim:
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
         """Return the error for a request whose run has ended before the user's message was stored.
 
-        A cancelled run was waiting for the session store. So it is unknown if the message is stored. A retry of the
-        client is safe, whether or not the message is stored.
+        A cancelled run was waiting for the session store, so it is unknown if the message is stored. The client can
+        safely retry.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]]) -> AsyncIterator[bytes]:
-    """Return the SSE events of ``answer()``. If ``answer`` raises ``ChatRequestError``, return one ``error`` chunk
-    instead. The response has already begun, so the status of the refusal cannot be sent."""
+    """Return the SSE events of ``answer()``; one ``error`` chunk if it raises ``ChatRequestError``. The response has
+    already begun, so the status cannot be sent."""
     try:
         return await answer()
     except ChatRequestError as refused:
@@ -26,8 +26,7 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
 
 
 def deferred_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
-    """Return a reader that waits for the task, and then reads the task's SSE events. Closing the reader does not cancel
-    the task."""
+    """Return a reader of the task's SSE events. Closing the reader does not cancel the task."""
     cut_off = asyncio.Event()
 
     def kept_bytes() -> int:

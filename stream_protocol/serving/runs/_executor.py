@@ -1,7 +1,7 @@
-"""Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
-runs (the runs of dead workers). ``ChatService(engine=…)`` selects the executor.
+"""Provides ``Executor``, which executes the runs of a service, and ``RunWork``, which runs the agent and stores the
+end.
 
-Both executors use ``RunWork``, which runs the agent of a job and stores the end of the run.
+``DurableExecutor`` of ``engine`` also recovers the runs of dead workers. ``ChatService(engine=…)`` selects it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
-"""The orphaned runs that a request has found in its chat: the runs of dead workers.
+"""The runs of dead workers that a request has found in its chat.
 
-``recovered``: the orphaned run of a request with the same idempotency key. This request now continues the run.
-``others``: orphaned runs of other requests. ``none``: no orphaned runs.
+``recovered``: a run of the same idempotency key, which the request now continues. ``others``: runs of other requests.
 """
 
 
@@ -71,7 +70,7 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Context manager: record a span, metrics and the event loop's delay for the run. ``first_run``: see
+        """Context manager: record a span, metrics and the event loop's delay. ``first_run``: see
         ``RunObserver.observed``."""
         with (
             self._loop_lag.measured(),
@@ -87,7 +86,7 @@ class RunWork:
             yield
 
     async def do(self, run: Run, job: Job, events: AsyncGenerator[Event]) -> None:
-        """Reads the ``events`` of the agent to the end, then stores the end of the run and calls ``on_finish``."""
+        """Reads the agent's ``events`` to the end, then stores the end of the run and calls ``on_finish``."""
         try:
             await run.run_agent(events, job.start_response, job.recorder, partial(self._is_recovered_after, run, job))
         finally:
@@ -101,11 +100,11 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after the error. The recovery has begun, or begins when the
-        session store is reachable again.
+        """Return True if another worker recovers the run after the error, now or when the session store is reachable
+        again.
 
-        If the session store failed before the request was accepted, the request is refused, and the result is usually
-        False. It is True for a run that has rewound the chat, because the chat would otherwise lack a message.
+        If the store failed before the request was accepted, the request is usually refused, and the result is False.
+        But after a rewind the result is True, because the removed message is stored again only by a recovery.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -115,8 +114,7 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if a later run, or another execution of this run after a crash, has stored an event. Returns
-        False if the session cannot be read."""
+        """Return True if another run or execution has stored an event. Returns False if the session cannot be read."""
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -130,9 +128,8 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """If the run holds the chat's lease, store the output that the client has received and the session lacks. While
-        the session store is unreachable, retries until ``aclose``. The chat stays busy until then, because no other
-        worker has this output."""
+        """If the run holds the chat's lease, store the output that the client has received and the session lacks.
+        Retries until ``aclose``. Until then, the chat stays busy, because no other worker has this output."""
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
         agent = job.runner.agent.name
@@ -152,10 +149,8 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Store the end of a run. Returns False if the store is unreachable.
-
-        ``is_told``: True if a log line already reports the unreachable store.
-        """
+        """Store the end of a run. Returns False if the store is unreachable. ``is_told``: True if a log line already
+        reports this."""
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
@@ -186,8 +181,8 @@ class RunWork:
 class Executor:
     """Executes the runs of a service without an engine. A run is lost if its worker dies.
 
-    Methods for orphaned runs (the runs of dead workers) do nothing here. A subclass implements them. All methods except
-    ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
+    Only a subclass implements the methods for runs of dead workers. All methods except ``execute`` raise
+    ``ChatRequestError`` (503) if a store is unreachable.
     """
 
     def __init__(self, runs: ActiveRuns, work: RunWork) -> None:
@@ -195,44 +190,42 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of orphaned runs (the runs of dead workers). Later calls of ``start`` do nothing."""
+        """Starts the recovery of dead workers' runs. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs (the runs of dead workers)."""
+        """Ends the recovery of dead workers' runs."""
 
     async def aclose(self) -> None:
-        """Ends the recovery of orphaned runs (runs of dead workers), and closes the engine."""
+        """Ends the recovery of dead workers' runs, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not store the run."""
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. ``claim``: the
-        current request's right to begin a run in the chat; the recovered run uses this claim."""
+        """Recovers the run of a dead worker that an earlier request with the same idempotency key has begun.
+        ``claim``: the current request's right to begin a run; the recovered run uses it. Other runs of dead workers do
+        not change."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the orphaned runs of the chat, which are runs of dead workers. Called for a request that waits until
-        these runs have ended."""
+        """Recovers the chat's runs of dead workers, for a request that waits until these runs have ended."""
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the orphaned runs of the chat, which are runs of dead workers. The caller must hold the chat's
-        lease."""
+        """Cancels the chat's runs of dead workers. The caller must hold the chat's lease."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no run to stop."""
+        """Stops the active run of the chat, and its runs of dead workers. Returns False if there were none."""
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has a run of a dead worker, and the run's user message is not yet stored."""
+        """Returns True if the user message of a dead worker's run is not yet stored."""
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run, which is the run of a dead worker."""
+        """Waits until no run of the chat belongs to a dead worker, at most ``seconds``."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, which is the run of a dead worker. Returns True if the chat may
-        have an active run now."""
+        """Waits until no run of the chat belongs to a dead worker. Returns True if the chat may have an active run
+        now."""
         return False

@@ -1,5 +1,5 @@
 """The source of the history that the model reads: the stored chat (``ServerHistory``), or the request
-(``ClientHistory``). ``ChatService(history=…)`` selects the source."""
+(``ClientHistory``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """The plan of a request: what its run must do, and the runner and the session of this run."""
+    """The plan of a request, and the runner and the session of its run."""
 
     runner: Runner
     session: Session | None
@@ -37,7 +37,6 @@ class Planned(NamedTuple):
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The answers to tool calls that the user has sent in the request."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 
@@ -53,12 +52,10 @@ class ServerHistory:
         self._truncated_history: TruncatedHistory = truncated_history
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns True if this user has the chat. Raises ``ChatRequestError`` (503) if the session store is
-        unreachable."""
+        """Returns True if this user has the chat. Raises ``ChatRequestError`` (503)."""
         return await self._store.session_without_events(key) is not None
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Decides what to run for the request, from the stored session. Stores nothing."""
         request = incoming.request
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
@@ -76,8 +73,8 @@ class ServerHistory:
         return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns ``planned`` with the bytes of all files of the user message. Must be called before a rewind removes
-        the artifacts of saved files. Raises ``ChatRequestError`` for refused files."""
+        """Returns ``planned`` with the bytes of the user message's files. Needed before a rewind, which removes
+        artifacts. Raises ``ChatRequestError`` for refused files."""
         request_plan = planned.request_plan
         if not isinstance(request_plan, NewUserTurn):
             return planned
@@ -88,28 +85,27 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
-        """Returns the request with only its last message. If the run uses answers in the second-last message, this
-        message also stays. So a long run does not keep the other messages in memory."""
+        """Returns the request with only its last message, so that a long run keeps less in memory. The message before
+        it also stays if it contains answers to tool calls that the run uses."""
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
         )
         return replace(request, messages=(request.target,) if before is None else (before, request.target))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Returns a function that builds links to the agent's files; ``None`` if the app has no artifact service."""
+        """Returns a function that builds links to the agent's files; ``None`` without an artifact service."""
         if self._runner.artifact_service is None:
             return None
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the chat before the response that the job creates. The response may continue the last
-        of these messages."""
+        """Returns the messages of the chat before the job's response. The response may continue the last one."""
         return job.messages_before_response()
 
 
 class ClientHistory:
-    """Takes the history from the request, for chats that only the client stores. Stores nothing. ``mode``: ``"client"``
-    for the whole messages of the request, ``"text"`` for only their texts."""
+    """Takes the history from the request, for chats that only the client stores. ``mode``: ``"text"`` uses only the
+    texts of the messages."""
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files
@@ -120,14 +116,11 @@ class ClientHistory:
         return True
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Decides what to run for the request, in a new session in memory."""
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns ``planned`` unchanged, because the request contains the files.
-
-        Raises ``ChatRequestError`` for refused files.
-        """
+        """Returns ``planned``, because the request contains the files. Raises ``ChatRequestError`` for refused
+        files."""
         if isinstance(planned.request_plan, NewUserTurn):
             self._files.check(planned.request_plan.texts_and_files)
         return planned
@@ -140,9 +133,7 @@ class ClientHistory:
         """Returns ``None``, because no files are stored."""
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the request."""
         return [*job.request.messages_to_target]
 
 
 HistoryPolicy: TypeAlias = ServerHistory | ClientHistory
-"""The source of the history that the model reads."""

@@ -1,5 +1,4 @@
-"""Provides ``Job``: the work of one run, created from the ``RequestPlan``. ``_run`` executes the job. A job provides
-the ADK events of the run, the beginning of its response, and the messages before the response."""
+"""Provides ``Job``: the work of one run, created from the ``RequestPlan``."""
 
 from __future__ import annotations
 
@@ -60,66 +59,59 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _COMPUTED: Final = ("transcript", "_continuation")
-"""The cached properties of a job that ``read_session`` computes."""
+"""The cached properties that ``read_session`` computes."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Job:
-    """All data that the run of a request needs, including the ``RequestPlan``."""
-
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
     session: Session
-    """The stored session before the run. ``events`` first rewinds the session, if the plan says so."""
+    """The stored session before the run. ``events`` first rewinds it, if the plan says so."""
     overrides: RunOverrides
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the user's message or the first answers to tool calls are stored. The argument is the list of
-    accepted answers: all answers of the request, or only its denials if the run was stopped before."""
+    """Called when the user's message or the first answers to tool calls are stored. The argument: all answers of the
+    request, or only its denials if the run was stopped before."""
     invocation_id: str | None = None
     """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
-    """The client's context for this request, as JSON; ``None`` without context."""
+    """The client's context for this request, as JSON."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
-    """Session state that the client wrote before the run, or sent with the request. Only this run stores this state."""
+    """Session state that the client wrote before the run, or sent with the request. Only this run stores it."""
     page_writes: PageWrites | None = None
     """Session state that the client writes during the run; ``None`` if the client must not write state."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
-    """Called when answers to tool calls that came with a new message are stored."""
+    """Like ``on_stored``, for answers that came with a new message."""
     is_rewound: bool = False
-    """True once ``events`` has rewound the session. From then on, the chat lacks the user's message until this message
-    is stored."""
+    """True once ``events`` has rewound the session. Until the user's message is stored, the chat lacks this message."""
 
     @cached_property
     def transcript(self) -> Transcript:
-        """The conversation before the run."""
         return self.known_transcript or Transcript(self.session.events)
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to tool calls, which the run gives to ADK."""
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with ``runner``. This runner gets the session service of the job's current
-        runner."""
+        """Return a copy of the job with ``runner``, which gets the session service of the current runner."""
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job in which ``values`` replace some fields. The copy keeps the values that
-        ``read_session`` has computed."""
+        """Return a copy of the job with other ``values``. The copy keeps the values that ``read_session`` has
+        computed."""
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
         return other
 
     def read_session(self) -> None:
-        """Compute the transcript and the continued response from the session, and cache them. The computation can take
-        long: see ``run_off_loop``."""
+        """Compute and cache the transcript and the continued response, which can take long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
             with suppress(Exception):  # an app's hook may raise; it raises again when the response starts
@@ -127,8 +119,7 @@ class Job:
 
     @cached_property
     def _continuation(self) -> StartedResponse:
-        """The beginning of a response that continues a message. The property is cached, because a run has only one
-        response."""
+        """The beginning of a response that continues a message. Cached, because a run has only one response."""
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(
@@ -137,8 +128,7 @@ class Job:
         return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
-        """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` if the run had
-        no event."""
+        """Starts the response. ``invocation_id``: that of the run's first event; ``None`` without an event."""
         settings = Settings(**self.options)
         match self.request_plan:
             case AnsweredCalls():
@@ -152,13 +142,11 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        First prepares the session: see ``_prepare_session``. If the service has an engine, the engine has already
-        stored the run.
+        First prepares the session. An engine has already stored the run.
 
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
-        was stopped before its start still stores a user message. Of the user's answers to tool calls, such a run stores
-        only the denials; the other calls stay unanswered. ``run``: the run that executes this job. Its idempotency key
-        is stored in the user's events.
+        was stopped before its start still stores a user message. Of the user's answers to tool calls, it stores only
+        the denials. ``run``: its idempotency key is stored in the user's events.
         """
         await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -192,7 +180,7 @@ class Job:
     async def _prepare_session(self) -> None:
         """Rewind the session, repair its state, and append the answers that came with a new message.
 
-        Nothing is removed before this point. If the engine cannot store the run, the chat keeps its earlier messages.
+        Nothing is removed before this point, so the chat stays unchanged if the engine cannot store the run.
         """
         plan, found = self.request_plan, len(self.session.events)
         if isinstance(plan, NewUserTurn) and plan.rewind_before is not None:
@@ -213,9 +201,8 @@ class Job:
         """Yield the steering messages that earlier runs have accepted and not read, except the message that begins this
         run.
 
-        If a message was sent before the message that begins this run, the client's context of this run is newer. So the
-        earlier message loses its own context. Later messages keep their context. ``beginning``: the client's id of the
-        message that begins this run.
+        A message that was sent before ``beginning`` loses its own context, because this run's context is newer.
+        ``beginning``: the client's id of the message that begins this run.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -279,7 +266,6 @@ class Job:
         return {**title, **self.page_state, **self.overrides.state()}
 
     def _config_with_context(self, inbox: SteeringInbox) -> RunConfig:
-        """Return ADK's run config with the client's context, which every model call gets."""
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         if inbox.context is None:
             return run_config
@@ -291,8 +277,8 @@ class Job:
     ) -> list[Event]:
         """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
 
-        ``events``: the events of the session and of the run. ``failure``: the exception of the run. If the store fails,
-        still returns the new events, so that the client gets them.
+        ``events``: those of the session and of the run. ``failure``: the exception of the run. If the store fails,
+        still returns the events, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
         if not raised:
@@ -310,13 +296,11 @@ class Job:
         return missing
 
     def is_overtaken(self, run: Run, session: Session) -> bool:
-        """Return True if a later run, or a later execution of this run, has stored an event in the session."""
         since = session.events[len(self.session.events) :]
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id of the user's event if the job must yield this event, because ADK does not. Return
-        ``None`` if ADK yields the event."""
+        """Return the invocation id of the user's event if the job must yield this event; ``None`` if ADK yields it."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -326,20 +310,18 @@ class Job:
     def _needs_event(self) -> bool:
         """Return True if the session needs an empty event before ADK accepts an invocation id.
 
-        In a resumable app, ADK takes an invocation id as the id of a run to resume. ADK refuses the id if the session
-        has no events. An empty user event changes neither the prompt nor the chat.
+        In a resumable app, ADK takes the id as that of a run to resume, and refuses it if the session has no events. An
+        empty user event changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
     def messages_before_response(self) -> list[UIMessage]:
-        """Return the stored messages, together with the user's new message or answers. A message that the response
-        continues comes last."""
+        """Return the stored messages with the user's new message or answers. A continued message comes last."""
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues. The message has the user's new answers to approvals
-        and questions."""
+        """Return the assistant message that the response continues, with the user's new answers."""
         assert isinstance(self.request_plan, AnsweredCalls)
         if not self.request_plan.past:  # only the client has the message
             return self.request.target
@@ -349,8 +331,8 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of the events in ``stored`` and of the request. ``call_ids``: the call ids that earlier
-        messages use."""
+        """Return the messages of the ``stored`` events and of the request. ``call_ids``: those that earlier messages
+        use."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
         for run_input in run_inputs(self.request_plan):
@@ -359,8 +341,8 @@ class Job:
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:
-        """Return SSE events with the content of the continued message. The ``start`` chunk is left out, because the
-        response itself sends this chunk."""
+        """Return SSE events with the content of the continued message, without the ``start`` chunk, which the response
+        sends."""
         _start, *parts = message_to_chunks(
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )

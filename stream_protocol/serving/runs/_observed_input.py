@@ -30,14 +30,14 @@ class StoppedBeforeStoredError(Exception):
 def observed_sessions(
     job: Job, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
 ) -> ObservedSessions:
-    """Return a session service that calls ``on_stored`` after it has stored the user's message or answers to calls.
+    """Return a session service that calls ``on_stored`` when the user's message or answers are stored, and collects
+    ``compactions``.
 
-    The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
-    stored, the service raises ``StoppedBeforeStoredError``. If some answers are already stored (``run_input.before``),
-    the service stores the other answers even after a stop.
+    If the run is stopped before the answers are stored, the service raises ``StoppedBeforeStoredError``. But if some
+    answers are already stored, the service stores the others even after a stop.
 
-    After a fail-over of the run log, two runs of a chat may be active. This run has read the first ``known`` events of
-    the session. If another run has stored a message after these events, the service raises ``LeaseLostError``.
+    After a fail-over of the run log, two runs of a chat may be active. This run has read the first ``known`` events. If
+    another run has stored a later message, the service raises ``LeaseLostError``.
     """
     refusing = False
     has_begun = bool(run_input.before)
@@ -66,7 +66,6 @@ def observed_sessions(
 
 
 def _is_of_run(event: Event) -> bool:
-    """Return True for a user event that a run has stored as its input: the user's message or answers. Also return True
-    for the first event of a repeated execution."""
+    """Return True for a user event that is the input of a run, or the first event of a repeated execution."""
     metadata = EventMetadata.of(event)
     return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

@@ -57,12 +57,10 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the ``on_finish`` hook. Logs an error of the hook. If the hook takes longer than ``timeout`` seconds,
-    cancels the hook and logs a timeout.
+    """Calls the ``on_finish`` hook. Logs its errors. Cancels the hook after ``timeout`` seconds.
 
-    ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
-    returns the chat's messages without the response. ``continues``: True if the response continued the last of these
-    messages. ``ending``: the ``outcome`` of the ``Run``.
+    ``before``: a function that returns the chat's messages without the response. ``continues``: True if the response
+    continued the last message. ``ending``: the ``outcome`` of the ``Run``.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
@@ -94,7 +92,6 @@ async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Ou
 
 
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
-    """Return the assistant message as the client has it, and the outcome of the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
     kind: Ending = "finish"
     try:

@@ -1,5 +1,4 @@
-"""Provides ``Planner``. The planner creates the ``RequestPlan`` of a request, which is the input of the run. It also
-creates the ``Job``, which yields the run's events."""
+"""Provides ``Planner``, which creates the ``RequestPlan`` and the ``Job`` of a request."""
 
 from __future__ import annotations
 
@@ -31,18 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Incoming:
-    """A chat request, with the data that the service has added: user, overrides, audit scope, idempotency key and
-    time."""
+    """A chat request, with the data that the service has added."""
 
     request: ChatRequest
     user_id: str
     overrides: RunOverrides
     scope: AuditScope
-    """The audit scope of the request."""
     idempotency_key: str
     """The key that equal requests share: see ``stream_protocol.session.idempotency_key``."""
     requested_at: float = field(default_factory=time.perf_counter)
-    """The time at which the request arrived: a value of ``time.perf_counter``."""
+    """The time of the request, by ``time.perf_counter``."""
 
     @property
     def chat(self) -> ChatKey:
@@ -51,8 +48,8 @@ class Incoming:
 
 
 class Planner:
-    """Decides what to run for requests, and creates jobs. ``runner``, ``run_config`` and ``options``: the defaults for
-    requests without overrides. ``context`` and ``shared_state``: see ``ServiceOptions``."""
+    """``runner``, ``run_config`` and ``options``: the defaults for requests without overrides. ``context`` and
+    ``shared_state``: see ``ServiceOptions``."""
 
     def __init__(
         self,
@@ -74,14 +71,13 @@ class Planner:
         self._shared_state = shared_state
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
-        """Returns the converter options for responses in a chat."""
         options: ConverterOptions = {**self._options}
         if (artifact_url := self._history.artifact_url(chat_id, artifact_base)) is not None:
             options.setdefault("artifact_url", artifact_url)
         return options
 
     async def plan(self, incoming: Incoming, *, chat_was_busy: bool) -> Planned:
-        """Decides what the run of the request must do: see ``RequestPlan``. Stores nothing. ``chat_was_busy``: see
+        """Decides what the run of the request must do. Stores nothing. ``chat_was_busy``: see
         ``stream_protocol.session.plan``."""
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
@@ -95,8 +91,8 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Returns the job of the run. For a new chat, creates the session. The job itself makes all other changes to
-        the session: see ``Job.events``. ``accept``: see ``Job.on_stored``."""
+        """Returns the job of the run. For a new chat, creates the session. The job makes all other changes. ``accept``:
+        see ``Job.on_stored``."""
         session = planned.session or await create_session(planned.runner, *incoming.chat)
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()
@@ -126,8 +122,7 @@ class Planner:
         runner: Runner,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates the job of a run. ``runner`` executes the run in ``session``. ``request_plan``: the input of the run.
-        ``accept``: see ``Job.on_stored``."""
+        """Creates the job of a run. ``runner`` executes the run in ``session``. ``accept``: see ``Job.on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if overrides.names_missing_key:
             options.setdefault("on_error", _name_missing_key)

@@ -2,9 +2,7 @@
 
 One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
 store all events, and a started tool runs to its end. A stop immediately ends the *response* (with ``abort``) and asks
-ADK to end the run. If the run does not end by itself, it is cancelled some seconds later.
-
-The module ``_job`` provides the run's events, and starts the response.
+ADK to end the run.
 """
 
 from __future__ import annotations
@@ -44,17 +42,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""Exceptions that end a task or the process. All other exceptions are failures of the agent. A failure may be a
-``BaseException`` that is not an ``Exception``, such as the panic of a library in Rust."""
+"""Exceptions that end a task or the process. Any other ``BaseException`` is a failure of the agent, such as the panic
+of a library in Rust."""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""The error text for the client if a run has made too many model calls. ``TOO_LONG_TEXT`` and ``TOO_SLOW_TEXT`` are for
-other limits."""
+"""The error text for the client if a run has made too many model calls."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
-"""The error texts of runs whose outcome is ``timeout``."""
 
 
 class LeaseLostError(Exception):
@@ -67,19 +63,19 @@ class Run:
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
-    ``log``: the buffer with the SSE events of the response. A ``RunLog`` gives these events to other requests.
-    ``since_stop``: the id of the chat's newest stop when the request arrived. Any later stop also stops this run. With
-    ``None``, stops before the claim have no effect. With ``STOPPED``, the run is stopped as soon as it claims the chat.
-    ``chat_was_busy``: True if another run held the lease of the chat when the request arrived. ``requested_at``: the
-    time at which the request arrived, a value of ``time.perf_counter``; by default now.
+    ``log``: the buffer with the SSE events of the response. ``since_stop``: the id of the chat's newest stop when the
+    request arrived. Any later stop also stops this run. With ``None``, stops before the claim have no effect. With
+    ``STOPPED``, the run is stopped as soon as it claims the chat. ``chat_was_busy``: True if another run held the lease
+    of the chat when the request arrived. ``requested_at``: the request's arrival by ``time.perf_counter``; by default
+    now.
     """
 
     _lease: Lease
-    """The lease of the chat, from ``claim`` to ``release``."""
+    """Held from ``claim`` to ``release``."""
     id: str
-    """The run's id in the run log; set by ``claim``."""
+    """Set by ``claim``."""
     idempotency_key: str
-    """The idempotency key of the request; set by ``claim``."""
+    """Set by ``claim``."""
 
     def __init__(
         self,
@@ -99,7 +95,7 @@ class Run:
         self.steering = SteeringInbox()
         """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """The turn that begins when the run has released its chat; ``None`` if no steering message came too late."""
+        """Begins when the run has released its chat; ``None`` if no steering message came too late."""
         self._limits = limits
         self._times = times
         self.observer = RunObserver(requested_at)
@@ -108,25 +104,23 @@ class Run:
         """True if another worker can recover the run."""
         self._record_id: str | None = None
         self.opened = asyncio.Event()
-        """Set when the request is accepted, which means that the user's message is stored."""
+        """Set when the request is accepted, because the user's message is stored."""
         self._earlier_is_shown = False
         self._given_up = False
         self.was_left = False
-        """True if the run was left to another worker."""
         self._timers = Timers()
 
     @property
     def outcome(self) -> Ending | None:
-        """The kind of the response's end; ``None`` while the response is running, or if the run has no response."""
+        """How the response ended; ``None`` before its end, or if the run has no response."""
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log which
-        run holds it."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
-        """Claims the chat for this run. Stops the run if the chat was stopped since the arrival of the request.
+        """Claims the chat. Stops the run if the chat was stopped after the request had arrived.
 
         Raises ``ChatTakenError`` if the chat has an active run, and ``RunLogError`` if the run log is unreachable.
         """
@@ -146,7 +140,7 @@ class Run:
 
     @property
     def mark(self) -> RunMark:
-        """The data that the run stores with the user's message, and with the user's answers to tool calls."""
+        """The data that the run stores with the user's message, or with the user's answers to tool calls."""
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
@@ -155,12 +149,11 @@ class Run:
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of an orphaned run, whose worker is dead. If a store is unreachable, a
-        recovery continues later, but a new run is refused."""
+        """True if this run is the recovery of a dead worker's run. If a store is unreachable, a recovery continues
+        later, but a new run is refused."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
-        """Sets ``can_be_recovered``. ``allowed``: True if another worker can recover the run from now on."""
         self.can_be_recovered = allowed
 
     def open(self) -> None:
@@ -172,8 +165,8 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets the turn that begins when the run has released its chat. The message of this turn is ``late``, a
-        steering message that came too late for the run. A stop of this run also stops the new turn."""
+        """Sets ``next_turn``. ``late``: the steering message that came too late for this run. A stop of this run also
+        stops the new turn."""
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
@@ -187,9 +180,8 @@ class Run:
     def release(self) -> None:
         """Frees the chat. Call this method only once.
 
-        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed
-        immediately. The garbage collector would free this memory late: it starts only after many new objects, but a
-        large response has few objects.
+        Also removes the reference cycles between run, lease, log and job, so that the memory of a large response is
+        freed immediately. The garbage collector would free the memory late, because the response has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -206,11 +198,9 @@ class Run:
     ) -> None:
         """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
 
-        If the run was stopped before ``run_agent`` is called, its response has already ended. The run still reads the
-        events, so that ADK stores the user's message.
+        A run that was stopped before this call still reads the events, so that ADK stores the user's message.
 
-        ``is_recovered_after``: if a run that can be recovered fails, this function gets the exception. Returns True if
-        another worker recovers the run.
+        ``is_recovered_after``: gets the exception of a failed run. Returns True if another worker recovers the run.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -240,12 +230,11 @@ class Run:
 
     @property
     def is_open(self) -> bool:
-        """True if the request was accepted."""
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store its input: the user's message, or the user's answers to tool calls. A
-        stopped run may still store a user message. Of the user's answers, a stopped run stores only the denials."""
+        """Return True if the run may still store its input. A stopped run may still store a user message. Of the user's
+        answers to tool calls, a stopped run stores only the denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
@@ -258,7 +247,6 @@ class Run:
                     raise LeaseLostError  # so that a tool call in this event does not start
 
     def stop(self) -> None:
-        """Ends a running response with ``abort``, and asks ADK to end the run."""
         self.steering.refuse("aborted")
         self._show_earlier()
         self._end(lambda response: response.abort())
@@ -273,14 +261,13 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles bytes that a request has sent about a steering message: see ``delivery`` and ``question``. Returns
-        the encoded ``Reply``."""
+        """Handles an encoded message from the process that serves a steering request: a ``delivery`` or a ``question``.
+        Returns the encoded ``Reply``."""
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run immediately, because another run may now hold the lease. If another worker can
-        recover the run, the run gets no abort signal. With this signal, ADK would store the run's tool calls as
-        stopped."""
+        """Ends the response and the run immediately, because another run may now hold the lease. A run that another
+        worker can recover gets no abort signal. With this signal, ADK would store the run's tool calls as stopped."""
         lease_losses.add(1)
         lost = LeaseLostError()
         self.observer.failed(lost)
@@ -292,8 +279,7 @@ class Run:
         self.agent_task.cancel()
 
     def _wait_for_reader(self) -> None:
-        """Start the timer that stops a run without a reader. The first reader is the HTTP response to the run's
-        request."""
+        """Start the timer that stops a run without a reader."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._timers.start(
                 "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
@@ -307,8 +293,7 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers. Otherwise check again later. The timer calls this method
-        when the run had no reader on this worker for ``disconnect_grace`` seconds."""
+        """Stop the run if it has no readers on other workers. Otherwise check again later."""
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
             self._timers.start("reader", seconds, self._stop_unread)
@@ -328,15 +313,14 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Write an event that a tool has posted. If the response has not begun, begin it."""
+        """Write an event that a tool has posted."""
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send stored events of the run's earlier executions. Events that this execution has repeated are left out.
-
-        Without these events, the response would show less than the history. Does nothing if the run has not begun.
+        """Send the stored events of the run's earlier executions, unless this execution has repeated them. Without
+        these events, the response would show less than the history.
         """
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
@@ -348,8 +332,7 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: the reason for
-        the log."""
+        """Ends the run because it exceeds a limit. ``text``: for the client. ``reason``: for the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)
@@ -358,7 +341,6 @@ class Run:
         self.agent_task.ask_to_end()
 
     def _end_failed(self, error: BaseException) -> None:
-        """End the response with an error of the agent or of an app's hook."""
         self._response.note_failure(error)
         self._show_earlier()
         if isinstance(error, LlmCallsLimitExceededError):  # the limit of model calls in ADK's ``RunConfig``
@@ -366,8 +348,7 @@ class Run:
         self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
-        """Write the last chunk of the response, and close the run's log, which contains the response. Does nothing if
-        the response has ended."""
+        """Write the last chunk of the response, and close the run's log. Does nothing if the response has ended."""
         if self.log.closed or self.was_left:
             return
         self.steering.refuse("finished")

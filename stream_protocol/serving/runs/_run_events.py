@@ -25,8 +25,7 @@ PAUSE: Final = 0.1
 """The minimum number of seconds between two progress reports of one tool call."""
 
 MAX_WAITING: Final = 256
-"""The maximum number of events that wait for the caller of ``run_events``. If so many events wait, the agents in an
-``AgentTool`` wait, too."""
+"""The maximum number of events that wait for the caller of ``run_events``."""
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
@@ -63,11 +62,11 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Record that the caller of ``run_events`` has asked for the next event. Then ``add`` returns."""
+        """Record that the caller of ``run_events`` has asked for the next event."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:
-        """Add an event of ADK. Wait until the caller has asked for the next event, because ADK's runner waits, too."""
+        """Add an event of ADK. Wait until the caller asks for the next event, because ADK's runner waits, too."""
         self._queue.put_nowait(event)
         await self._queue.join()
 
@@ -86,7 +85,6 @@ class _WaitingEvents:
             self._queue.put_nowait(event)
 
     async def room(self) -> None:
-        """Wait until fewer than ``MAX_WAITING`` events are in the queue."""
         while self._is_full and not self._is_closed:
             self._has_room.clear()
             await self._has_room.wait()

@@ -1,5 +1,4 @@
-"""Provides ``RunPosts``. The functions of ``stream_protocol.agents`` use ``RunPosts`` to add events to the response of
-a run."""
+"""Provides ``RunPosts``, with which the functions of ``stream_protocol.agents`` add events to a run's response."""
 
 from __future__ import annotations
 
@@ -15,15 +14,13 @@ if TYPE_CHECKING:
 
 
 class RunPosts:
-    """Channel with which tools add events to the response of a run. It passes each event to the run on the event loop.
-    Must be created on the event loop.
+    """Channel with which tools add events to the response of a run. Must be created on the run's event loop.
 
     The events of each thread keep their order. The events of a tool come before its result. Events after ``close`` are
-    dropped. So a task or thread that outlives the run does not keep the run in memory.
+    dropped, so a thread that outlives the run does not keep the run in memory.
 
     ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``: waits
-    on the event loop until ``write`` can take the next event; ``None`` if no wait is needed. ``has_ended``: returns
-    True once the response has ended, even before ``close``.
+    until ``write`` can take the next event. ``has_ended``: True once the response has ended, even before ``close``.
     """
 
     def __init__(
@@ -42,21 +39,20 @@ class RunPosts:
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
-        """Key of ``post_newest`` -> the function that returns the key's next event; ``None`` if no next event waits.
-        A key is removed if no event follows within ``pause`` seconds."""
+        """Key of ``post_newest`` -> the function that returns the key's next event; ``None`` if no next event waits."""
 
     @property
     def is_open(self) -> bool:
-        """False once the response has ended or the channel is closed."""
         return self._write is not None and not self._has_ended()
 
     def post(self, event: Event) -> None:
-        """Writes the event. A call from another thread writes the event as soon as the event loop is free."""
+        """Writes the event. From another thread, the event is written as soon as the event loop is free."""
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event that ``make`` returns. ``key``: identifies a series of events, such as the progress of one
-        tool call. Writes the first event of a series immediately, and then the newest event every ``pause`` seconds."""
+        """Writes the event that ``make`` returns. ``key``: a series of events, such as the progress of one tool call.
+        The first event of a series is written immediately. Then, the newest event of the series is written every
+        ``pause`` seconds."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make
@@ -74,8 +70,7 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the events that were given to ``post_newest`` and are not written yet. Must be called on the event
-        loop."""
+        """Writes the waiting events of ``post_newest``. Must be called on the event loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

@@ -34,21 +34,19 @@ class StartedResponse:
 
 
 ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
-"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` if the run
-has no events."""
+"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` without
+events."""
 
 
 class RunResponse:
-    """The response of one run. The response begins with the run's first event. If the run has no events, the response
-    begins when the run ends.
+    """The response of one run. The response begins with the run's first event, at the latest when the run ends.
 
-    ``log``: the buffer for the SSE events. ``output``: compares the response with the events that ADK has stored for
-    the run.
+    ``output``: compares the response with the events that ADK has stored for the run.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
         self._continued: UIMessage | None = None
-        """The assistant message that the response continues, as the client sent it; ``None`` for a new message."""
+        """The assistant message that the response continues; ``None`` for a new message."""
         self._log = log
         self._output = output
         self._observer = observer
@@ -57,43 +55,38 @@ class RunResponse:
         self._conversion: Conversion[bytes] | None = None
 
     def continue_message(self, message: UIMessage | None) -> None:
-        """Sets the assistant message that the response continues, as the client sent it."""
         self._continued = message
 
     @property
     def outcome(self) -> Ending | None:
-        """The kind of the response's end; ``None`` before the response begins, and while it is running."""
         return None if self._conversion is None else self._conversion.outcome
 
     @property
     def is_prepared(self) -> bool:
-        """True after ``prepare``. Only then can the response show events."""
+        """True after ``prepare``."""
         return self._factory is not _empty_response
 
     def prepare(self, factory: ResponseFactory, recorder: TurnRecorders) -> None:
-        """Sets the function that starts the response, and the recorders of the run."""
         self._factory = factory
         self._recorder = recorder
 
     def forget_factory(self) -> None:
-        """Removes the function that starts the response. This function refers to the run's job."""
+        """Removes the function that starts the response, so that the function does not keep the run's job in memory."""
         self._factory = _empty_response
 
     def add(self, event: Event) -> None:
-        """Writes the chunks of an event. Raises errors of the app's hooks."""
+        """Raises errors of the app's hooks."""
         conversion = self._started(event)
         self._recorder.event(event)
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """If ``shows`` is True, sends the messages of agents inside tool calls while these messages grow. If ``shows``
-        is False, sends only finished messages of these agents. The caller passes False while no client reads the
-        response."""
+        """See ``InnerAgents.show``."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends the messages that agents inside tool calls have written while the response had no reader."""
+        """Sends the messages of agents inside tool calls that had to wait for a reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
@@ -108,15 +101,14 @@ class RunResponse:
         return conversion.outcome == "finish" and ending is written
 
     def note_failure(self, error: BaseException) -> None:
-        """Logs the error, gives it to the recorders, and adds it to the run's OpenTelemetry span."""
+        """Gives the error to the log, the recorders, and the run's OpenTelemetry span."""
         self._observer.failed(error)
         self._recorder.failed(error)
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """End the conversion of events to chunks, and return the conversion.
-
-        If one of the app's hooks raises an exception, the response ends with an error.
+        """End the conversion of events to chunks, and return the conversion. An exception of an app's hook ends the
+        response with an error.
         """
         try:
             conversion = self._started(None)
@@ -128,8 +120,7 @@ class RunResponse:
         return conversion
 
     def _started(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion of events to chunks. The first call starts the conversion, and passes the invocation id
-        of ``event`` to the response factory."""
+        """Return the conversion of events to chunks. The first call starts the conversion."""
         if self._conversion is None:
             try:
                 started = self._factory(None if event is None else read(event).invocation_id)

@@ -1,5 +1,4 @@
-"""Encodes the bytes that requests and runs send each other about steering messages. The user sends a steering message
-while the agent works. The store of the run log transports the bytes."""
+"""Encodes the messages between steering requests and runs. The store of the run log transports the bytes."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 Reply: TypeAlias = Receipt | Literal["taken-in"]
-"""The reply of a run to a request about a steering message. ``taken-in``: a model call has read the steering
-message."""
+"""The reply of a run to a steering request. ``taken-in``: a model call has read the steering message."""
 
 
 STOPPED: Final = "stopped"
@@ -32,11 +30,11 @@ STOPPED: Final = "stopped"
 
 @dataclass(frozen=True, kw_only=True)
 class NextTurn:
-    """The turn that begins automatically after a run, with a steering message that came too late for the run."""
+    """The turn that begins after a run, with a steering message that came too late for the run."""
 
     message: Mapping[str, Any]
     context: Any
-    """The client's context that came with the message; ``None`` without context."""
+    """The client's context that came with the message."""
     overrides: RunOverrides
     """The overrides of the previous run."""
     since_stop: str | None
@@ -46,7 +44,7 @@ class NextTurn:
 
 def delivery(message: UIMessage, context: Any) -> bytes:
     """Return the bytes with which a request sends a steering message to a run. ``context``: the client's context that
-    came with the message; ``None`` without context.
+    came with the message.
 
     The bytes are unique, because a run may accept a steering message that it has refused before.
     """
@@ -54,9 +52,8 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Return the bytes with which a request asks a run whether a model call has read a steering message.
-
-    The run replies when a model call reads the steering message, or when the run ends.
+    """Return the bytes with which a request asks whether a model call has read a steering message. The run replies when
+    a model call reads the message, or when the run ends.
     """
     return orjson.dumps({"await": message_id})
 
@@ -64,9 +61,9 @@ def question(message_id: str) -> bytes:
 async def post(
     run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
 ) -> Reply | None:
-    """Send the bytes ``content`` to the run, whichever worker executes the run. Return the run's reply.
+    """Send ``content`` to the run, whichever worker executes the run. Return the run's reply.
 
-    Returns ``finished`` if the run has ended, and ``None`` if no reply comes within ``patience`` seconds. Raises
+    Returns ``finished`` if the run has ended, and ``None`` after ``patience`` seconds without a reply. Raises
     ``ChatRequestError`` (503) when ``closing`` is set.
     """
     reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
@@ -93,8 +90,8 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle bytes that a request has sent to a run. ``inbox``: the steering messages of the run. Return the run's
-    reply. ``holds_lease``: see ``SteeringInbox.receive``."""
+    """Handle the bytes of ``delivery`` or ``question``, and return the run's reply. ``inbox``: the steering messages of
+    the run. ``holds_lease``: see ``SteeringInbox.receive``."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""The maximum number of milliseconds for sending the remaining data at the end of the process."""
+"""The maximum number of milliseconds for sending the remaining data."""
 
 
 def export_to_otlp() -> None:
-    """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does. Without this
-    environment variable, nothing is sent. Call this function once in a process."""
+    """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does. Call this function
+    once in a process."""
     from google.adk.telemetry.setup import maybe_set_otel_providers
 
     maybe_set_otel_providers(otel_resource=_resource())
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """Set up the exporters of ``export_to_otlp`` and an exporter for Prometheus. Return a function without parameters.
-    This function returns the metrics in Prometheus' text format.
+    """Set up the exporters of ``export_to_otlp`` and an exporter for Prometheus. Return a function that returns all
+    metrics in Prometheus' text format.
 
-    The metrics are those of this library, of ADK and of the process. Raises ``ImportError`` if the extra ``prometheus``
-    is not installed, and ``StreamProtocolError`` if a meter provider is set already.
+    Raises ``ImportError`` if the extra ``prometheus`` is not installed, and ``StreamProtocolError`` if a meter provider
+    is set already.
     """
     try:
         from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -57,7 +57,7 @@ def flush_exports() -> None:
 
 def _resource() -> Resource:
     """Return the OpenTelemetry resource of this process. A random ``service.instance.id`` distinguishes processes at
-    the same address. The environment variable ``OTEL_RESOURCE_ATTRIBUTES`` may set a different id."""
+    the same address. ``OTEL_RESOURCE_ATTRIBUTES`` may set a different id."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

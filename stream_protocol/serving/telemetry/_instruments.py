@@ -1,5 +1,4 @@
-"""The OpenTelemetry metrics. ``docs/monitoring.md`` explains each metric, and has its name in Prometheus. Without a
-meter provider, nothing is recorded."""
+"""The OpenTelemetry metrics, which ``docs/monitoring.md`` explains. Without a meter provider, nothing is recorded."""
 
 import os
 from collections.abc import Iterable
@@ -8,11 +7,11 @@ from typing import Final
 from opentelemetry import _logs, metrics, trace
 
 LIBRARY: Final = "adk-ui-stream"
-"""The OpenTelemetry instrumentation scope of all spans and metrics of this library."""
+"""The OpenTelemetry instrumentation scope of this library."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
-"""The span attribute with a chat's id, named as in ADK's spans. Metrics do not have this attribute, because each chat
-id would create a new time series."""
+"""The span attribute with a chat's id, named as in ADK's spans. Metrics lack this attribute, because each chat would
+create a new time series."""
 
 OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"
@@ -20,23 +19,20 @@ ERROR_TYPE: Final = "error.type"
 """OpenTelemetry's attribute for the class of an exception, or for the status of a failed response."""
 
 PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
-"""Packages with OpenTelemetry's default providers. These providers record nothing. If a provider is from another
-package, the app or a library has set it."""
+"""Packages with OpenTelemetry's default providers, which record nothing."""
 
 VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
 """Prefixes of the environment variables that select the telemetry to record."""
 
 
 def is_recorded() -> bool:
-    """Return True if a tracer, meter or logger provider is set. Also return True if the name of an environment variable
-    begins with one of ``VARIABLES``."""
+    """Return True if the app, a library or an environment variable has set up telemetry."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
     return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
 
 
 def metrics_are_recorded() -> bool:
-    """Return True if a meter provider is set."""
     return _was_set(metrics.get_meter_provider())
 
 
@@ -53,7 +49,7 @@ _LAGS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 class Total:
-    """A number that only grows: the value of an observable counter."""
+    """The value of an observable counter. It only grows."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -62,7 +58,7 @@ class Total:
         self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        """Returns the current number. OpenTelemetry calls this method when it collects metrics."""
+        """Returns the current number, for OpenTelemetry."""
         return [metrics.Observation(self._number)]
 
 
@@ -93,8 +89,7 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""The number of written chunks. A ``Total`` is used because an addition is cheaper than a call of an OpenTelemetry
-instrument."""
+"""The number of written chunks. An addition is cheaper than a call of an OpenTelemetry instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
@@ -138,16 +133,15 @@ loop_lag: Final = _meter.create_histogram(
 
 
 def count_refusal(reason: str) -> None:
-    """Count a refused request or connection.
-
-    ``reason``: one of a few fixed words, never a variable text. Each different word creates a new time series.
+    """Count a refused request or connection. ``reason``: one of a few fixed words, because each different word creates
+    a new time series.
     """
     refusals.add(1, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run whose worker is dead, and that this process has ended with an error instead of recovering it.
-    ``reason``: see ``count_refusal``."""
+    """Count a run whose worker is dead, and that this process has ended with an error. ``reason``: see
+    ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 

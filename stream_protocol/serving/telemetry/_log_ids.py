@@ -10,7 +10,7 @@ from typing import Final
 from opentelemetry import trace
 
 MAX_ID_LENGTH: Final = 256
-"""The maximum number of characters of an id in a log record. The ids in a refused request are not checked."""
+"""The maximum number of characters of an id in a log record. The ids of a refused request may be longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +40,20 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """Put the id of a run on the log records of the current task. Other ids stay."""
+    """Put the id of a run on the log records of the current task."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
 def current_chat() -> str:
-    """Return the chat id that ``note_chat`` or ``note_run`` has set for the current task; an empty text without a chat
-    id."""
+    """Return the chat id that ``note_chat`` or ``note_run`` has set for the current task. If none is set, return an
+    empty text."""
     return _ids.get().chat_id
 
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """Context manager: remove all ids from log records, until ``note_chat`` sets the ids of the request. Restores the
-    earlier ids at the end."""
+    """Context manager: log records have no ids until ``note_chat`` sets the ids of the request. Restores the earlier
+    ids at the end."""
     token = _ids.set(NONE)
     try:
         yield

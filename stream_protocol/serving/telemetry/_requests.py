@@ -22,14 +22,14 @@ _tracer: Final = trace.get_tracer(LIBRARY)
 
 _own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default=None)
 """The span that this module has started for the current request. On a keep-alive connection, a request inherits the
-span of the previous request. So the span must be set for each request."""
+span of the previous request."""
 
 
 class ObservedRoute:
     """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
 
-    Each request gets a span such as ``POST /api/chat``. The span's parent is the span in the ``traceparent`` header.
-    Nothing is recorded if the app's own instrumentation has already started a span for the request.
+    Each request gets a span such as ``POST /api/chat``. Nothing is recorded if the app's own instrumentation has
+    already started a span for the request.
     """
 
     def __init__(self, app: ASGIApp, route: str) -> None:

@@ -1,5 +1,4 @@
-"""Records telemetry of runs and of resumed responses: spans, metrics, and a log line per run. Also measures the delay
-of the event loop."""
+"""Records spans, metrics and log lines of runs and resumed responses, and the delay of the event loop."""
 
 import asyncio
 import logging
@@ -38,7 +37,7 @@ USER_ID: Final = "user.id"
 RUN_ID: Final = "adk_ui_stream.run.id"
 
 FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
-"""Span attribute of a recovered run: the run id of the first execution."""
+"""Span attribute of a recovered run: the run id of its first execution."""
 
 _TRACEPARENT: Final = "traceparent"
 
@@ -53,7 +52,7 @@ def traceparent(span: SpanContext) -> str | None:
 
 
 def _link(span: str | None) -> list[Link]:
-    """Return a list with a link to the span of a ``traceparent`` header. The list is empty without a valid span."""
+    """Return a link to the span in a ``traceparent`` header; an empty list without a valid span."""
     if span is None:
         return []
     context = trace.get_current_span(_traces.extract({_TRACEPARENT: span})).get_span_context()
@@ -76,7 +75,7 @@ class RunObserver:
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
         self.error: BaseException | None = None
-        """The exception with which the run failed; ``None`` if it did not fail."""
+        """The exception with which the run failed."""
         self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
         self._chunks = 0
         self._first_chunk: float | None = None
@@ -88,7 +87,6 @@ class RunObserver:
         return self._first_chunk is not None
 
     def failed(self, error: BaseException) -> None:
-        """Stores the exception with which the run failed."""
         self.error = error
 
     def written(self, events: Sequence[bytes]) -> None:
@@ -115,9 +113,8 @@ class RunObserver:
     ) -> Iterator[None]:
         """Context manager: records the run. Enter it in a task that only this run uses.
 
-        ADK's spans become children of the run's span. ``outcome``: a function that returns the run's outcome; called
-        when the run has ended. An outcome of ``None`` counts as an error. ``first_run``: only for a recovered run: the
-        run id and the ``traceparent`` of its first execution.
+        ``outcome``: returns the run's outcome after its end; ``None`` counts as an error. ``first_run``: the run id and
+        the ``traceparent`` of a recovered run's first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
@@ -165,8 +162,8 @@ class RunObserver:
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
     """Context manager: records a span while the server looks for the running response that a client resumes.
 
-    If the server finds the response, call the yielded function with the run's id and the run's span. Pass ``None`` as
-    the span if another worker executes the run.
+    If the server finds the response, call the yielded function with the run's id and span. The span is ``None`` if
+    another worker executes the run.
     """
     with _tracer.start_as_current_span(
         "chat resume",
@@ -189,7 +186,7 @@ LAG_INTERVAL: Final = 0.1
 
 
 class LoopLag:
-    """Measures the delay of the event loop, while at least one run is active and metrics are recorded."""
+    """Measures the delay of the event loop while a run is active and metrics are recorded."""
 
     def __init__(self) -> None:
         self._runs = 0
@@ -197,7 +194,6 @@ class LoopLag:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Context manager for an active run: measures the delay until no more runs are active."""
         self._runs += 1
         if self._timer is None and metrics_are_recorded():
             self._wait(asyncio.get_running_loop())

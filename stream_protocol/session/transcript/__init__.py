@@ -3,8 +3,8 @@
 Where to change what:
 
 - ``_transcript``: the turns, responses and steering messages of a chat.
-- ``_transcript_reader``: orders events, and finds the events that are hidden or rewound. Also finds the ids of
-  messages, and the events where messages and responses begin.
+- ``_transcript_reader``: orders events, and finds hidden and rewound events, the ids of messages, and the beginnings of
+  messages and responses.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_version_tree``: lists the versions of messages that rewinds removed, and finds the rewind that restores a version.
 - ``_metadata``: this library's metadata on stored events.

@@ -1,8 +1,7 @@
 """Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes this data.
 
 Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
-the run, but this module reads it only from the user's event. Events that this library appends can replace the content
-that the client is shown, and hide other events from the client.
+the run, but this module reads the data only from the user's event.
 """
 
 from __future__ import annotations
@@ -23,25 +22,24 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
-"""The prefix of this library's keys in a session's state. Agent instructions cannot reference these keys. They are not
-sent to the client, and ADK does not pass them to the agent of an ``AgentTool``."""
+"""The prefix of this library's keys in a session's state. Instructions cannot reference these keys. Clients, and the
+agent of an ``AgentTool``, do not get these keys."""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""The prefix of the ids of sessions that store details of a chat, such as its title. The list of chats shows these
-details."""
+"""The prefix of the ids of sessions that store a chat's details for the list of chats, such as its title."""
 
 EVENT_INTERVAL: Final = 0.001
 """Seconds between two events that this library appends. ADK orders events by time."""
 
 
 _ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "record", "reasons"})
-"""The stored keys that events from ADK can have. All other keys show that this library has appended the event."""
+"""The stored keys that events from ADK can have. Any other key shows that this library has appended the event."""
 
 _NOTHING: Final[dict[str, Any]] = {}
 
 
 class RunMark(TypedDict):
-    """The identity of a run that has stored a user event: the fields of ``EventMetadata`` that identify the run."""
+    """The identity of a run that has stored a user event."""
 
     idempotency_key: str | None
     record: str | None
@@ -49,76 +47,68 @@ class RunMark(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class SentFile:
-    """A file that the user sent in a message."""
-
     media_type: str
     filename: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
-    """A message that the user sent while the agent worked. The run has accepted it, but no model call has read it
-    yet."""
+    """A steering message that a run has accepted, but that no model call has read yet."""
 
     message: Mapping[str, Any]
     model_calls: int
     """The number of the run's model calls that had begun when the message came."""
     context: Any = None
-    """The context that the client sent with the message, as JSON; ``None`` without context."""
+    """The client's context with the message, as JSON."""
 
     @property
     def id(self) -> str:
-        """The id of the message in the client."""
+        """The client's message id."""
         return str(self.message["id"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakenInMessage:
-    """A message that the user sent while the agent worked, and that a model call has read."""
+    """A steering message (sent while the agent worked) that a model call has read."""
 
     id: str
-    """The id of the message in the client."""
     model_call: str = ""
     """The model call that has read the message: agent, branch and number."""
     context: Any = None
-    """The context that the client sent with the message, as JSON; ``None`` without context."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the steering message (sent while the agent worked) that the event contains; ``None`` if there is
-        none."""
+        """Return the steering message that the event contains; ``None`` if there is none."""
         return EventMetadata.of(event).steering
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """The data that this library stores on one event. The description of each field says which events have the
-    field."""
+    """The data that this library stores on one event."""
 
     message_id: str | None = None
-    """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
+    """On a user event: the client's message id; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user event: one item for each part of the message. The item is ``None`` for a part without a file. The value
-    is empty if the message has no files."""
+    """On a user event: one item for each part of the message, ``None`` for a part without a file. Empty if the message
+    has no files."""
     idempotency_key: str | None = None
-    """On the events of a run: the idempotency key of the request that started the run."""
+    """On the events of a run: the idempotency key of its request."""
     record: str | None = None
-    """On the events of a run with an engine: the id of the run's record. All executions of the run have the same id."""
+    """On the events of a run with an engine: the id of the run's record, equal for all its executions."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
     """On an appended event: how the run ended. A run with an outcome is not recovered."""
     hidden_events: tuple[str, ...] = ()
-    """On an appended event: the ids of stored events that the client is not shown."""
+    """On an appended event: the ids of events that the client is not shown."""
     shown_content: Mapping[str, Any] | None = None
-    """On an appended event: the content that the client is shown, as JSON. The model reads the event's own content."""
+    """On an appended event: the content for the client, as JSON. The model reads the event's own content."""
     streamed: bool = False
-    """On an appended event: True if the content was streamed to the client, and no complete event repeats it."""
+    """On an appended event: True if the content was streamed, and no complete event repeats it."""
     before: str | None = None
     """On an appended event: the id of the stored event that the client was shown next."""
     unfinished: bool = False
-    """On an appended event: True if the event has the partial text of a model response, because the run's worker
-    died."""
+    """On an appended event: True for the partial text of a model response whose worker died."""
     execution: str | None = None
     """On an appended user event without content: the id of the execution that recovers the run.
 
@@ -129,8 +119,7 @@ class EventMetadata:
     steering: TakenInMessage | None = None
     """On an appended user event: the steering message in the event."""
     kept_steering: tuple[str, ...] = ()
-    """On an appended user event directly before a rewind: the ids of steering messages that the rewind does not
-    remove."""
+    """On an appended user event directly before a rewind: the ids of steering messages that the rewind keeps."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -138,38 +127,32 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if the run that stored the user event with this data is not the run that ``mark`` identifies.
-
-        The record ids are also compared, because a client can send the same request twice. Both requests have the same
-        idempotency key.
+        """Return True if a different run than ``mark`` stored the user event with this data. The record ids are also
+        compared, because a client can send the same request twice.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return the value for an event's ``custom_metadata``, with this data and ``others``; ``None`` if both are
+        """Return this data and ``others`` (the metadata of other programs) as ``custom_metadata``; ``None`` if both are
         empty.
-
-        ``others``: the metadata of other programs.
         """
         stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
 
 def update_metadata(event: Event, **changes: Any) -> None:
-    """Change this library's data on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
+    """Change fields of ``EventMetadata`` on an event that is not stored yet."""
     event.custom_metadata = replace(EventMetadata.of(event), **changes).to_custom(event.custom_metadata)
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``: the ids of events that the client is not shown. For most
-    events, this function is faster than ``EventMetadata.of``."""
+    """Return ``EventMetadata.of(event).hidden_events``, but for most events faster."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``: the id of the event that the client was shown after ``event``. For
-    most events, this function is faster than ``EventMetadata.of``."""
+    """Return ``EventMetadata.of(event).before``, but for most events faster."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -186,10 +169,10 @@ def shown_event(event: Event) -> Event:
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
     """Return two values: the steering message that begins to wait with this event, and the id of a message that stops
-    waiting with this event.
+    waiting.
 
-    A steering message (sent while the agent works) waits until a model call reads it, or until it begins a turn of its
-    own.
+    A steering message (sent while the agent works) waits until a model call reads the message, or until the message
+    begins a turn.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
@@ -200,21 +183,18 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``: the ids of steering messages that a rewind keeps. For most
-    events, this function is faster than ``EventMetadata.of``."""
+    """Return ``EventMetadata.of(event).kept_steering``, but for most events faster."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
 def is_appended(event: Event) -> bool:
-    """Return True for an event that this library has appended. Return False for events from ADK."""
+    """Return True for an event that this library has appended."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
 def is_repeated_fragment(facts: EventFacts) -> bool:
-    """Return True for a fragment (a partial event) whose content comes again in a complete event.
-
-    ADK's complete events repeat a fragment if all its parts are texts, or if the fragment has no parts. Fragments of
-    the user's speech are not repeated.
+    """Return True for a partial event whose content comes again in a complete event. ADK repeats fragments that have
+    only texts or no parts, except the user's speech.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
@@ -264,8 +244,7 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the valid fields of ``EventMetadata``. Apps and other versions of this library may have written invalid
-    values."""
+    """Return the valid fields of ``EventMetadata``. Apps and other versions may have written invalid values."""
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:

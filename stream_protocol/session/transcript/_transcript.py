@@ -1,11 +1,11 @@
 """Converts a stored session to turns. A turn has the events in the form in which the client was shown them.
 
 A *turn* is a user message and all of the agent's replies to it. The replies form one assistant message. Answers to the
-agent's calls do not begin a new turn. A *response* has the events for one request. A turn has a response to the user's
-message, and a response to each request with answers to calls.
+agent's calls do not begin a new turn. A *response* has the events for one request: for the user's message, or for
+answers to calls.
 
 The id of the assistant message is the id of its invocation. In task mode, an agent may reply to a later user message in
-the same invocation. In this case, the id ends in ``.2``, ``.3``…
+the same invocation. Then the id ends in ``.2``, ``.3``…
 """
 
 from __future__ import annotations
@@ -64,81 +64,71 @@ class Turn:
     response_starts: tuple[int, ...]
     """The index of the first event of each response."""
     hidden_events: frozenset[str]
-    """The ids of events that the client is not shown."""
     calls: tuple[StoredCall, ...]
-    """The function calls of the turn, with their answers."""
+    """The function calls of the turn."""
     call_ids: CallIds
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """Number of the turn's stored events before a compaction -> the compaction events at this place. A compaction event
-    contains ADK's summary of earlier events."""
+    """Number of the turn's stored events before a compaction -> the compaction events at this place."""
 
     @property
     def invocation_id(self) -> str:
-        """The id of the turn's first invocation. A rewind that names this invocation removes the turn and all later
-        turns."""
+        """The id of the turn's first invocation. A rewind to this invocation removes the turn and all later turns."""
         return self.stored[0].invocation_id
 
     @property
     def was_stopped(self) -> bool:
-        """True if the newest run of the turn was stopped early."""
         return is_aborted(self.stored[-1])
 
     @property
     def has_failed(self) -> bool:
-        """True if the newest run of the turn ended with an error."""
         return is_failure(self.stored[-1])
 
     @cached_property
     def user_event(self) -> Event | None:
-        """The event with the user's message; ``None`` if the agent began the turn."""
+        """``None`` if the agent began the turn."""
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The ids of the user's message: the message id that the client sent, and the event's id."""
+        """The id from the client, and the event's id."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
     @cached_property
     def message_ids(self) -> frozenset[str]:
-        """The ids of the user message and the assistant message."""
         return self.user_message_ids | {self.message_id}
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of steering messages (sent while the agent worked) that runs of the turn have read."""
+        """The ids of steering messages that runs of the turn have read."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
     def user_events(self) -> tuple[Event, ...]:
-        """The events with the user's message and with the user's answers to calls."""
         return tuple(event for event in self.events if is_user_event(event) and not is_compaction(event))
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The turn's events with the content that the client was shown. Events that the client was not shown are left
-        out."""
+        """The turn's events that the client was shown, with the shown content."""
         return self.shown(0, len(self.stored))
 
     @cached_property
     def responses(self) -> tuple[tuple[Event, ...], ...]:
-        """The responses of the turn, each as events with the content that the client was shown.
-
-        A response has the user's events that started a run, and then the events of the run.
+        """The responses of the turn, as shown to the client. A response has the user's events that started a run, and
+        then the events of the run.
         """
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message and the events of the run that the message started, with the content that the client was
-        shown."""
+        """The user's message and the events of the message's run, as shown to the client."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events from index ``begin`` to index ``end`` (excluded), with the content that the client
-        was shown. Compaction events (summaries of earlier events) are included."""
+        """Return the stored events from index ``begin`` to ``end`` (excluded), as shown to the client. Compaction
+        events are included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -151,8 +141,7 @@ class Turn:
 
     def ended_by_itself(self, events: Iterable[Event]) -> bool:
         """Return True if these events of the turn are a complete response, without an error, a stop or a lost worker.
-
-        ADK stores no event for the end of a run. So two conditions must be true:
+        ADK stores no event for the end of a run, so two conditions must be true:
 
         1. After the newest event, the agent waits for the user.
         2. Each call has a result, except a call whose result may come in a later turn.
@@ -174,7 +163,6 @@ class Turn:
 
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
-        """The tool calls of the turn that the client can answer or has answered."""
         return tuple(external_calls(self.calls))
 
 
@@ -184,16 +172,13 @@ def _waits_for_user(facts: EventFacts) -> bool:
 
 
 class Transcript:
-    """The conversation of a session, read from the session's stored events. A ``Transcript`` never changes."""
+    """The conversation of a session. A ``Transcript`` never changes."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """Read the events of a session.
-
-        ``call_ids``: the ids of earlier calls, if ``events`` does not begin with the session's first event.
-        """
+        """``call_ids``: the ids of earlier calls, if ``events`` does not begin with the session's first event."""
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. If the user spoke in a live run, the content of the user event is the
-        transcription of the speech."""
+        """All events of the session. After speech in a live run, the user event has the transcription as its
+        content."""
         self._facts = tuple(map(read, self.stored))
         first = FirstReading()
         for facts in self._facts:
@@ -210,17 +195,16 @@ class Transcript:
         """The steering messages that no model call has read and that begin no turn, in order."""
         self._hidden = hidden.hidden_events
         self.turns: Final = tuple(_read(current_events, self._reader, self._hidden))
-        """The turns of the chat. Rewound turns are left out."""
+        """The turns of the chat, without rewound turns."""
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, whose calls can be answered. ``None`` if the turn has no user message."""
+        """The newest turn, whose calls can be answered; ``None`` if this turn has no user message."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
-        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``.
-
-        Returns ``None`` if there is no such turn, or if the turn has no user message.
+        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``. The result is ``None`` if there
+        is no such turn, or if that turn has no user message.
         """
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
@@ -231,7 +215,7 @@ class Transcript:
         return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id that the next assistant message gets if the message begins in this invocation."""
+        """Return the id of the next assistant message, if the message begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
@@ -242,22 +226,20 @@ class Transcript:
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose ``user_message_ids`` contain the message id ``client_id``; ``None`` if there is
-        none."""
+        """Return the newest turn with this user message; ``None`` if there is none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the newest turn in which a run has read the steering message (sent while the agent worked) with this
-        id; ``None`` if there is none."""
+        """Return the newest turn in which a run has read this steering message; ``None`` if there is none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with a version of the user message ``client_id``, including turns that a rewind removed."""
+        """Return all turns with a version of the user message ``client_id``, including rewound turns."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
     def version_tree(self) -> VersionTree:
-        """The user messages of the session and their versions, including messages that a rewind removed."""
+        """The user messages of the session and their versions, including rewound messages."""
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
@@ -272,11 +254,10 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """The steering messages of a session: user messages that a run has accepted while the agent worked.
+    """The steering messages of a session. ``stored``: all events. ``current``: the events that no rewind has removed.
 
-    ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event directly before
-    a rewind lists the steering messages that the rewind keeps. After the rewind, these messages wait for a model call
-    again.
+    The event directly before a rewind lists the steering messages that the rewind keeps. After the rewind, these
+    messages wait for a model call again.
     """
 
     def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
@@ -292,12 +273,10 @@ class _SteeringMessages:
             if settled_id is not None:
                 settled.add(settled_id)
         self.waiting = tuple(each for each in self.accepted.values() if each.id not in settled)
-        """The steering messages that no model call has read and that begin no turn, in the order of the session."""
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return a mapping: id of the event with a rewind -> the steering messages (sent while the agent worked) that this
-    rewind does not remove."""
+    """Return a mapping: id of the event with a rewind -> the steering messages that the rewind keeps."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)
@@ -322,7 +301,6 @@ class _Draft:
 
 
 def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Turn]:
-    """Yield the turns that these events form."""
     drafts: list[_Draft] = []
     for facts in conversation:
         match reader.read(facts):

@@ -1,14 +1,12 @@
 """Reads a conversation twice: first finds the events that the client was shown, and then the message of each event.
 
-``FirstReading`` finds the effects of later events on earlier events. A later event can rewind an earlier event, or hide
-it from the client. If ADK did not store a streamed text, this library appends the text after the run. The text must be
-moved to the position at which the client was shown it. Some events belong to no run, such as a state update by a
-monitor. Only the surrounding events show to which message such an event belongs.
+``FirstReading`` finds the effects of later events on earlier events. A later event can rewind or hide an earlier event,
+or must be moved before an earlier event. Some events belong to no run, such as a state update by a monitor. Only the
+surrounding events show the message of such an event.
 
-``TranscriptReader`` then reads the events in the order in which the client was shown them. It finds the message and the
-response of each event, and reads the calls. ``Transcript`` uses ``TranscriptReader`` for stored sessions. The package
-``recording`` also uses it. In a recording, a continued response can have a new invocation id, and user events can be
-missing.
+``TranscriptReader`` then reads the events in the order in which the client was shown them. ``Transcript`` and the
+package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a new invocation id, and
+user events can be missing.
 """
 
 from __future__ import annotations
@@ -33,24 +31,24 @@ _Speaker: TypeAlias = "tuple[str, str, str | None]"
 """Invocation id, author and branch of an event."""
 
 UNNAMED: Final = "message"
-"""Placeholder in the ids of messages that begin without an invocation id."""
+"""Placeholder in the ids of messages without an invocation id."""
 
 
 class AppliedRewind(NamedTuple):
     """A rewind of the session that has removed events."""
 
     removed: range
-    """The numbers of the removed events. The next number is that of the event with the rewind."""
+    """The numbers of the removed events. The rewind's own event comes next."""
     invocation_id: str | None
-    """The invocation of the event that contains the rewind. A later rewind that names this invocation undoes the
-    rewind. ``None`` if other events have the same invocation."""
+    """The invocation of the rewind's event. A later rewind to this invocation undoes the rewind. ``None`` if other
+    events share the invocation."""
 
 
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. The rewind removes all events from the first event of this invocation up to the
-    rewind, including other rewinds. ADK removes the same events from the model's prompt.
+    A rewind names an invocation. All events between the first event of this invocation (included) and the rewind are
+    removed. Earlier rewinds in this range are removed, too. ADK removes the same events from the model's prompt.
     """
 
     def __init__(self) -> None:
@@ -73,12 +71,12 @@ class Rewinds:
 
     @property
     def removed(self) -> tuple[range, ...]:
-        """The numbers of all events that rewinds remove, as ranges, in order and without overlap."""
+        """The numbers of all removed events, as ranges, in order and without overlap."""
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:
-        """Yield the ranges of removed events, the last range first. A rewind has no effect if a later rewind has
-        removed it."""
+        """Yield the ranges of removed events, the last range first. A rewind that a later rewind has removed has no
+        effect."""
         end = self._count
         for removed, _ in reversed(self._applied):
             if removed.stop < end:
@@ -88,18 +86,16 @@ class Rewinds:
 
 @dataclass(frozen=True)
 class HiddenEvents:
-    """The events of a conversation that are hidden from the client, removed by a rewind, or moved. Event numbers start
-    at 0."""
+    """The events that are hidden from the client, removed by a rewind, or moved. Event numbers start at 0."""
 
     hidden_events: frozenset[str] = frozenset()
-    """The ids of events that are hidden from the client."""
+    """Event ids."""
     rewound: tuple[range, ...] = ()
     """The numbers of rewound events as ranges, in order and without overlap."""
     moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
-    """Event id -> the events that were stored after this event, but that the client was shown before it."""
+    """Event id -> events that were stored later, but that the client was shown before this event."""
 
     def is_rewound(self, number: int) -> bool:
-        """Return True if a rewind removed the event with this number."""
         later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
         return later > 0 and number in self.rewound[later - 1]
 
@@ -109,17 +105,16 @@ class _Invocation:
     last: int
     """The number of the newest event."""
     by_agent: bool | None = None
-    """True if the first content of the invocation is from an agent, False if it is from the user; ``None`` without
+    """True if the first content of the invocation is from an agent, False if from the user; ``None`` without
     content."""
 
 
 class FirstReading:
-    """Finds events that are hidden from the client, removed by a rewind, or moved. Also finds invocations that begin a
-    message without a user event.
+    """Finds ``HiddenEvents``, and invocations that begin a message without a user event.
 
-    Requests for approvals and credentials may have to move. ADK usually yields such a request before the tool responses
-    of the same step, but creates it after these responses. So a store that sorts events by time returns the request
-    after the responses.
+    Requests for approvals and credentials may have to move. ADK yields such a request before the tool responses of the
+    same step, but creates the request after the responses. A store that sorts events by time returns the request after
+    the responses.
     """
 
     def __init__(self) -> None:
@@ -127,14 +122,13 @@ class FirstReading:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
-        """Invocation, agent and branch -> their newest event, only if this event has placeholder responses. An event
-        that requests an approval or a credential does not count as the newest event."""
+        """Invocation, agent and branch -> the newest event, if this event has placeholder responses. Requests for
+        approvals and credentials do not count as newest."""
         self._invocations: dict[str, _Invocation] = {}
-        """The invocations in the order in which they began."""
+        """In the order in which they began."""
         self._rewinds = Rewinds()
 
     def add(self, facts: EventFacts) -> None:
-        """Read the next event."""
         number, self._count = self._count, self._count + 1
         self._hidden.update(hidden_events(facts.event))
         if (before := moved_before(facts.event)) is not None:
@@ -148,8 +142,8 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Store an event with placeholders (responses that a real result will replace). A later request for an approval
-        or a credential is moved before this event."""
+        """Store an event with placeholder responses. A later request for an approval or a credential is moved before
+        this event."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -166,14 +160,13 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The events that are hidden from the client, removed by a rewind, or moved. Read this property after all
-        events have been added."""
+        """Read this property after all events have been added."""
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations whose first content is from an agent, not from the user. Invocations inside another
-        invocation are left out."""
+        """The ids of invocations whose first content is from an agent. Invocations inside another invocation are left
+        out."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -187,13 +180,12 @@ class FirstReading:
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if the event has a function response that is not a placeholder for an approval. A placeholder for a
-    credential counts."""
+    """Return True if the event has a function response that is not a placeholder for an approval."""
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)
 
 
 class EventRole(Enum):
-    """The role of an event in its conversation: for example, the event begins a turn."""
+    """The role of an event in its conversation."""
 
     NEW_MESSAGE = auto()
     """The first event of a turn: the user's message, or the agent's first event if the agent began."""
@@ -203,7 +195,7 @@ class EventRole(Enum):
     HIDDEN = auto()
     """An event of the newest turn that only the model reads."""
     BESIDE = auto()
-    """A summary of earlier events (compaction) in the newest turn. Only the client is shown this event."""
+    """A compaction event in the newest turn, which only the client is shown."""
     OUTSIDE = auto()
     """An event that is not part of the conversation, such as a rewind or a user event without content."""
 
@@ -215,7 +207,7 @@ class TranscriptReader:
       newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
-    - All other events belong to the newest response, even events that have nothing to do with this response.
+    - All other events belong to the newest response.
     """
 
     def __init__(
@@ -225,21 +217,20 @@ class TranscriptReader:
         hidden: HiddenEvents | None = None,
         call_ids: CallIds | None = None,
     ) -> None:
-        """``beginnings``: the invocations that begin a message (``FirstReading.beginnings``). ``None`` if each
-        invocation can begin a message. ``hidden``: the value of ``FirstReading.hidden``. ``call_ids``: creates the
-        client ids of calls."""
+        """``beginnings``: see ``FirstReading.beginnings``; ``None`` if each invocation can begin a message. ``hidden``:
+        see ``FirstReading.hidden``. ``call_ids``: creates the client ids of calls."""
         self._beginnings = beginnings
         self._hidden = hidden or HiddenEvents()
         self._numbers = count()
         self._moved = dict(self._hidden.moved)
         """The moved events that ``place`` has not yielded yet."""
         self._placed: set[str] = set()
-        """The ids of moved events that ``place`` has already yielded, but whose stored position comes later."""
+        """The ids of moved events that ``place`` has yielded before their stored position."""
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
         """The client ids of calls before the newest message."""
         self.calls = CallReader(self._call_ids)
-        """Reads the calls of the newest message."""
+        """The calls of the newest message."""
         self.message_id = ""
         """The id of the newest message; empty before the first message."""
         self._counts: Counter[str] = Counter()
@@ -247,26 +238,23 @@ class TranscriptReader:
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
-        """True after a message has begun."""
         self._has_turns = False
-        """True after a recording has marked a turn. Then no event begins a message or a response."""
+        """True after a recording has marked a turn. After that, events begin no message or response."""
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
-        """True between the first piece of the user's speech in a live run and the end of the speech."""
+        """True from the first piece of the user's speech in a live run to its end."""
         self._ended = False
         """True if the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id that the next assistant message gets if the message begins in this invocation."""
+        """See ``Transcript.next_message_id``."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
-        """Begin a turn that has a ``TurnRecord`` in a recording. After this call, events themselves never begin a
-        message or a response.
-
-        ``continues``: True if the turn continues the newest message. ``earlier_ids``: if the turn removes earlier
-        turns, the client ids of the calls that remain; otherwise ``None``.
+        """Begin a turn that has a ``TurnRecord`` in a recording. ``continues``: True if the turn continues the newest
+        message. ``earlier_ids``: the client ids of the remaining calls if the turn removes earlier turns; otherwise
+        ``None``.
         """
         self._has_turns = True
         if earlier_ids is not None:
@@ -275,7 +263,7 @@ class TranscriptReader:
             self._begin_calls()
 
     def begin_message(self, invocation_id: str) -> None:
-        """Begin an assistant message in this invocation. No event is needed, because the message may be empty."""
+        """Begin an assistant message, which may stay empty."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
@@ -291,10 +279,8 @@ class TranscriptReader:
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Take the next stored event, and yield the events to read now: usually only this event.
-
-        Events that a rewind removed are left out. A moved event comes directly before the event that the client was
-        shown next.
+        """Take the next stored event, and yield the events to read now: usually only this event. Rewound events are
+        left out. A moved event comes directly before the event that the client was shown next.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return
@@ -307,8 +293,7 @@ class TranscriptReader:
             yield facts
 
     def read(self, facts: EventFacts) -> EventRole:
-        """Return the role of the next event. Call this method for the events in the order in which ``place`` yields
-        them."""
+        """Return the role of the next event. Pass the events in the order in which ``place`` yields them."""
         if facts.reports_a(Compaction):
             return EventRole.BESIDE
         if not _is_of_conversation(facts):
@@ -345,7 +330,6 @@ class TranscriptReader:
         return EventRole.NEW_MESSAGE if self._begins_run(facts) else EventRole.SAME_RESPONSE
 
     def _begins_run(self, facts: EventFacts) -> bool:
-        """Return True if the event is the first of a run that has no user event."""
         if self._ended:
             return facts.shows_something or self._is_turn(facts)
         if self._has_user_events or facts.results or not facts.invocation_id != self._invocation != "":
@@ -353,8 +337,7 @@ class TranscriptReader:
         return self._is_turn(facts) and not self.calls.any_awaited
 
     def _is_turn(self, facts: EventFacts) -> bool:
-        """Return True if the event's invocation can begin a turn. Return False for an invocation that is not part of
-        the chat."""
+        """Return True if the event's invocation can begin a turn. False for an invocation outside the chat."""
         return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
     def _read_calls(self, facts: EventFacts) -> None:
@@ -373,6 +356,5 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """Return the id of the assistant message with this number in an invocation. Numbers start at 1. The invocation id
-    may be empty."""
+    """Return the id of the invocation's assistant message with this number, from 1. The invocation id may be empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

@@ -1,8 +1,8 @@
-"""Reads the calls of a turn and their answers from stored events, and finds the calls that the client must answer.
+"""Reads the calls of a turn and their answers from stored events.
 
-The client answers two kinds of calls. The first kind is long-running calls: calls of client tools and of
-``adk_request_input``. The answer has the id of the call. The second kind is calls that need approval: for each, ADK
-adds a call of ``adk_request_confirmation``. The user's approval has the id of the added call.
+The client answers long-running calls: calls of client tools and of ``adk_request_input``. The client also answers calls
+that need approval. For each such call, ADK adds a call of ``adk_request_confirmation``, and the approval has the id of
+the added call.
 
 This module and the converter both use ``KnownCalls``, so a call gets the same client id in both.
 """
@@ -37,23 +37,19 @@ if TYPE_CHECKING:
     from stream_protocol.adk import CallIds, EventFacts, KnownCall
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
-"""Names of ADK's functions for approvals and credentials. ADK hides an event from the model if the event has a call or
-a response with such a name."""
+"""Names of ADK's functions for approvals and credentials. ADK hides an event with such a call or response from the
+model."""
 
 
 class StoredResponse(NamedTuple):
-    """A function response to a tool call. ADK's placeholder responses to calls that wait for an approval or a
-    credential do not count."""
+    """A function response to a tool call, but not ADK's placeholder for an approval or a credential."""
 
     facts: EventFacts
-    """The event with the response."""
     event_index: int
     result: Result
 
 
 class UserDecision(NamedTuple):
-    """The user's answer to an approval request."""
-
     approval_id: str | None
     approved: bool
     reason: str | None
@@ -68,20 +64,20 @@ class StoredCall:
     """The index of the event with the call."""
     call: Call
     known: KnownCall
-    """The entry of the call in ``KnownCalls``, with its client id. For ADK's ``adk_request_confirmation``: the entry of
-    the call that needs approval."""
+    """The entry in ``KnownCalls``, with the client id. For ``adk_request_confirmation``: the entry of the call that
+    needs approval."""
     response_index: int
     """The index of the event with the model response that made the call. Calls of one model response have the same
     index."""
     responses: list[StoredResponse] = field(default_factory=list)
-    """The responses in order; empty if the call is pending."""
+    """The responses in order."""
     has_placeholder: bool = False
     is_delegated: bool = False
     """True if a task-mode agent works on the call. The result may come in a later message."""
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. False if the call's tool has run without an answer."""
+        """True if the client must still answer the call. False if the tool has run without an answer."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
@@ -96,58 +92,54 @@ class StoredCall:
 
     @property
     def kind(self) -> CallKind | None:
-        """The kind of answer that the client must give; ``None`` if one of the agent's tools executes the call."""
+        """The kind of answer that the client must give; ``None`` for a call of the agent's own tools."""
         return self.call.kind
 
     @property
     def name(self) -> str:
-        """The function name of the call. ADK needs the same name in the response."""
         return self.call.name
 
     @property
     def args(self) -> dict[str, Any]:
-        """The arguments of the call. For an approval request, these are the arguments of
-        ``adk_request_confirmation``."""
+        """For an approval request, the arguments of ``adk_request_confirmation``."""
         return self.call.args
 
     @property
     def reply_id(self) -> str:
-        """The call id that ADK needs in a response to the call. For an approval request, it is the id of the call of
+        """The call id that ADK needs in a response. For an approval request, this is the id of
         ``adk_request_confirmation``. The id is not always unique in the chat."""
         return self.call.id or ""
 
     @property
     def tool_call_id(self) -> str:
-        """The id that the client sends with its answer: the ``approvalId`` or ``toolCallId``."""
+        """The ``approvalId`` or ``toolCallId`` in the client's answer."""
         return self.reply_id if self.kind is CallKind.APPROVAL else self.known.id
 
     @property
     def answered_index(self) -> int | None:
-        """The index of the event with the first response to the call; ``None`` if the call has no response."""
+        """The index of the event with the first response."""
         return self.responses[0].event_index if self.responses else None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer to the call; ``None`` if the call has no response, or if its first response does not come
-        from the user."""
+        """The user's answer; ``None`` if the first response does not come from the user."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Return, in order, only the tool calls that the client can answer or has answered."""
+    """Return the tool calls that the client can answer or has answered, in order."""
     external = [call for call in calls if call.kind is not None]
     confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]
 
 
 def shown_facts(facts: EventFacts) -> EventFacts:
-    """Return the event with the content that the client was shown."""
     shown = shown_event(facts.event)
     return facts if shown is facts.event else read(shown)
 
 
 def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
-    """Yield the user's approvals and denials. ``response``: the events of a response. The user's events come first."""
+    """Yield the approvals and denials at the beginning of a response."""
     for facts in takewhile(lambda facts: facts.by_user, response):
         reasons = EventMetadata.of(facts.event).reasons
         for result in facts.results:
@@ -158,21 +150,17 @@ def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
 class CallReader:
     """Reads the tool calls of a turn from complete events, in order. The calls get the same client ids as in the
     converter.
-
-    ``ids``: creates the client ids of calls.
     """
 
     def __init__(self, ids: CallIds) -> None:
         self.calls: list[StoredCall] = []
         self._index = -1
         self.known = KnownCalls(ids)
-        """Finds the call to which an event refers."""
         self._approvals: dict[str, StoredCall] = {}
         """Id of ``adk_request_confirmation`` -> the approval request."""
 
     @property
     def any_awaited(self) -> bool:
-        """True if the client must still answer at least one call."""
         return any(call.is_awaited for call in self.calls)
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
@@ -228,7 +216,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call that ``reference`` identifies; ``None`` if there is none. See ``KnownCalls.find``."""
+        """Return the call that ``reference`` identifies; ``None`` if there is none."""
         known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

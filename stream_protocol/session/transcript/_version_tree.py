@@ -1,11 +1,10 @@
-"""Finds the versions of user messages among all stored events of a session, including events that a rewind removed.
+"""Finds the versions of user messages among all stored events of a session, including rewound events.
 
-User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
-of one turn. A client can list the versions of a message, and restore a version.
+User messages form a tree: the parent of a message is the message before it. Messages with the same parent are versions
+of one turn.
 
-A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
-the store. A rewind has an invocation of its own. If a later rewind names the invocation of the first rewind, the
-messages that the first rewind removed come back.
+A rewind removes the events of an invocation and all later events from the chat, but not from the store. If a later
+rewind names the invocation of the first rewind, the messages that the first rewind removed come back.
 """
 
 from __future__ import annotations
@@ -36,35 +35,29 @@ class _Removal(NamedTuple):
 
     rewind: AppliedRewind
     newest: int
-    """The number of the newest user message before the rewind."""
 
 
 class VersionTree:
-    """Tree of the user messages in a session. The number of a message is the index of its event."""
+    """Tree of the user messages in a session. A message's number is the index of its event."""
 
     def __init__(self, events: Iterable[EventFacts]) -> None:
         self._facts: dict[int, EventFacts] = {}
-        """Number -> the event of the user message."""
         self._numbers: dict[str, int] = {}
-        """Event id -> the number of the message."""
         self._before: dict[int, int] = {}
-        """Number of a message -> number of its parent message."""
         self._after: dict[int, list[int]] = {}
-        """Number of a message -> numbers of its child messages, in stored order."""
+        """Numbers in stored order."""
         self._removals: list[_Removal] = []
         self._newest = self._read(events)
 
     def find(self, event_id: str) -> int | None:
-        """Return the number of the user message with this event id; ``None`` if the message does not exist."""
+        """Return the message's number; ``None`` if there is no such message."""
         return self._numbers.get(event_id)
 
     def message(self, number: int) -> EventFacts:
-        """Return the event of the user message with this number."""
         return self._facts[number]
 
     def versions(self, number: int) -> list[int]:
-        """Return the numbers of all versions of a message, including this message, in stored order. Messages are
-        versions of one another if they follow the same message."""
+        """Return the numbers of all versions of a message, including this one, in stored order."""
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
@@ -74,15 +67,12 @@ class VersionTree:
         return inf if rewind is None else rewind.removed.stop
 
     def stands(self, number: int) -> bool:
-        """Return True if the message is in the chat: no rewind has removed the message, or a later rewind has restored
-        it."""
+        """Return True if the message is in the chat."""
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the id of the invocation to which a rewind must go to restore a removed message. The messages that
-        last followed this message are also restored.
-
-        Returns ``None`` if no rewind can restore the message.
+        """Return the invocation to which a rewind must go to restore a removed message; ``None`` if no rewind can
+        restore the message. The rewind also restores the messages that last followed this message.
         """
         return self._last_rewinds[number].invocation_id
 
@@ -106,8 +96,8 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """A mapping: number of a removed message -> the last rewind that removed this message. The search visits each
-        message only once."""
+        """Number of a removed message -> the last rewind that removed this message. The search visits each message only
+        once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -140,11 +130,10 @@ def message_versions(transcript: Transcript) -> list[MessageVersions]:
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the id of the invocation to which a rewind must go to restore this version of a user message.
+    """Return the invocation to which a rewind must go to restore this version of a user message; ``None`` if the
+    version is already in the chat. The messages that last followed the version also come back.
 
-    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that followed this
-    version when it was last in the chat. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no
-    rewind can restore it.
+    Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
     """
     tree = transcript.version_tree
     number = tree.find(version_id)
@@ -177,8 +166,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key for a user message: the message id that the client sent, and the texts of the message. The key stays
-    equal if only the reply was regenerated."""
+    """Return a key for a user message that stays equal if only the reply was regenerated."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

@@ -1,7 +1,4 @@
-"""The states of a tool call, and the events that change its state.
-
-``TRANSITIONS`` maps each state and event to the next state.
-"""
+"""The states of a tool call. ``TRANSITIONS`` maps each state and event to the next state."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -9,7 +6,7 @@ from typing import Literal
 
 
 class CallState(IntEnum):
-    """The state of a tool call. The values are ordered by the progress of a call."""
+    """The state of a tool call, ordered by progress."""
 
     UNNAMED = 0
     """The tool's name is unknown, so no chunk was sent."""
@@ -61,7 +58,7 @@ CallEvent = Literal[
 ]
 
 NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
-"""Transitions of calls that the client does not show. ``reveal`` shows the call, and ``end silently`` ends it."""
+"""Transitions of calls that the client does not show."""
 
 _OPEN: dict[CallEvent, CallState] = {
     "announce approval": APPROVAL_ANNOUNCED,
@@ -71,7 +68,7 @@ _OPEN: dict[CallEvent, CallState] = {
     "answer": ANSWERED,
     "fail": ANSWERED,
 }
-"""The transitions of all calls that have a complete input and no result."""
+"""Transitions of calls with a complete input and no result."""
 
 _SETTLED: dict[CallEvent, CallState] = {
     "request approval": APPROVAL_REQUESTED,  # the call had a response that looked like a result; its tool has not run

@@ -1,11 +1,10 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client. It
-also finds the call to which a streamed fragment (a piece of a call) belongs. A session does not store fragments, so
-only the stream needs this search.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the call's state in the client.
+``CallRegistry`` also finds the call to which a streamed piece belongs. A session does not store such pieces.
 
-ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
-fragment with a new ``adk-`` id may continue the newest unfinished call. Ids of a model never change, so a new id of a
+ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event, so a
+piece with a new ``adk-`` id may continue the newest unfinished call. Ids of a model never change, so a new id of a
 model means a new call.
 """
 
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ADK_ID = "adk-"
-"""The prefix of ids that ADK generates for calls without an id."""
 
 
 class CallRegistry:
-    """All tool calls of a message, in order. ``ids``: the client ids of tool calls in earlier messages."""
+    """All tool calls of a message, in order. ``ids``: the client ids of earlier messages' calls."""
 
     __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
@@ -49,19 +47,18 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Finds the call to which an event refers. ``of`` returns its ``ToolCall``."""
+        """Finds the call to which an event refers."""
         self._unsettled: list[ToolCall] | None = None
-        """The calls without a result, in order; ``None`` if there are none. A call may get its result while it is in
-        the list. Each reading of the list removes such calls from its beginning."""
+        """The calls without a result, in order. Calls that got a result are removed at the next reading."""
         self._event: Event | None = None
-        """The newest event, if it has fragments of calls; otherwise ``None``."""
+        """The newest event, if it has pieces of calls."""
         self._mentioned: tuple[ToolCall, ...] = ()
-        """The calls that have a fragment in the newest event so far."""
+        """The calls that have a piece in this event so far."""
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
-        """Add a call with a new client id. ``name``: the name of the tool; empty if unknown."""
+        """Add a call with a new client id. ``name``: the tool's name; empty if unknown."""
         return self._add(self.known.new(adk_id, speaker, name), provider_executed=provider_executed)
 
     def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
@@ -73,15 +70,12 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` for a call that ``KnownCalls`` has found. Create the ``ToolCall`` if there is
-        none."""
+        """Return the ``ToolCall`` of a known call, which may be new."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the tool call to which a streamed piece of a call belongs. Add a tool call if the piece begins a new
-        call.
-
-        Return ``None`` if the tool call already has its complete input.
+        """Return the call to which a streamed piece belongs, which may be a new call. Return ``None`` if the call
+        already has its complete input.
         """
         if event is not self._event:
             self._event, self._mentioned = event, ()
@@ -99,8 +93,7 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the tool call that a streamed piece with an unknown id continues; ``None`` if the piece begins a new
-        call."""
+        """Return the call that a piece with an unknown id continues; ``None`` if the piece begins a new call."""
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]
@@ -109,9 +102,7 @@ class CallRegistry:
         return newest if newest not in self._mentioned and newest.takes(fragment) else None
 
     def streamed(self, speaker: "AuthorStream", complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-        """Return the streamed tool call that a complete function call finishes; ``None`` if no piece of the call was
-        streamed.
-
+        """Return the streamed call that a complete function call finishes; ``None`` if the call was not streamed.
         ``ids``: the ids of all complete calls in the same event.
         """
         self._event, self._mentioned = None, ()
@@ -127,18 +118,17 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest tool call with this id in ADK that the agent ``speaker`` has made; ``None`` if there is
-        none."""
+        """Return the newest call of ``speaker`` with this id in ADK; ``None`` if there is none."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
-        """Return the tool call that ``reference`` identifies; ``None`` if there is none. See ``KnownCalls.find``."""
+        """Return the call that ``reference`` identifies; ``None`` if there is none."""
         found = self.known.find(reference, lambda known: self.of(known).is_settled, event=event)
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the tool calls of the message that have no output, error or denial."""
+        """Return the calls without an output, an error or a denial."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -149,24 +139,20 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the tool calls that the client shows and that have no result.
-
-        The search is lazy, because most callers need only the first result.
-        """
+        """Yield the shown calls without a result. The search is lazy, because most callers need only the first."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the running tool call that has made the agent ``speaker`` fail; ``None`` if this is not certain.
-
-        ADK's failure event does not name the call. The result is ``None`` if the agent has several calls without a
-        result. A call that waits for the client also counts, because a client tool can raise an exception.
+        """Return the running call that has made the agent ``speaker`` fail; ``None`` if this is not certain. ADK's
+        failure event does not name the call, so the agent must have only one call without a result. A call that waits
+        for the client also counts, because a client tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Write a request to approve the tool call, even if the call already has a result."""
+        """Write a request to approve the call, even if it already has a result."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

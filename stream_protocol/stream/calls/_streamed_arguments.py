@@ -1,15 +1,13 @@
-"""Convert streamed arguments of a tool call to pieces of JSON text.
-
-Model adapters stream arguments in three forms:
+"""Convert streamed arguments of a tool call to pieces of JSON text. Model adapters stream arguments in three forms:
 
 - ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
 - ``partial_args`` without paths, which are raw JSON text (the Interactions API): ``RawText``;
 - ``args`` with all arguments so far, in each partial event (custom models): ``GrowingText``.
 
-Each class takes fragments (the arguments in a partial event), and returns the new JSON text. The client concatenates
-these texts. ``complete`` takes the arguments of the complete call, and returns the missing text, or ``None`` if no text
-can complete the JSON. After ``None``, the client uses the input of the complete call. ``so_far`` returns the arguments
-so far, for a call that ends early.
+Each class takes the arguments in a partial event, and returns the new JSON text, which the client appends. ``complete``
+takes the arguments of the complete call, and returns the missing text. If no text can complete the JSON, the result is
+``None``, and the client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that
+ends early.
 
 After a fragment that cannot be appended, all later fragments are ignored. The work for a fragment does not depend on
 the length of the text before it.
@@ -33,7 +31,7 @@ _EXACT_FLOAT = 2**53
 
 
 def integral(value: Any) -> Any:
-    """Return the JSON value with floats such as ``3.0`` as integers. Streamed numbers are always floats."""
+    """Return the JSON value with floats such as ``3.0`` as integers, because streamed numbers are always floats."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT_FLOAT:
             return int(value)
@@ -78,7 +76,7 @@ def _floats(value: Any) -> Any:
 
 
 class _Level:
-    """An unfinished JSON object or array: its keys or its length so far, and its unfinished child."""
+    """An unfinished JSON object or array."""
 
     __slots__ = ("is_array", "keys", "length", "open_child")
 
@@ -94,8 +92,7 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """Add a child to the object or array. Return the text before the child's value: the comma and, in an object,
-        the key."""
+        """Add a child. Return the text before its value: the comma and, in an object, the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -110,27 +107,25 @@ class _Level:
 
 
 class PathText:
-    """Builds the JSON text of a call's arguments from ADK's ``partial_args`` with JSON paths."""
-
     def __init__(self) -> None:
         self._levels: list[_Level] = []
         self._written: list[str] = []
         self._open_path: str | None = None
-        """The path of the string that is being streamed; ``None`` if there is none."""
+        """The path of the string that is being streamed."""
         self._string_at = 0
         """The index in ``_written`` at which this string begins."""
         self._half = ""
-        """The first half of a surrogate pair at the end of the string. It is written with the second half."""
+        """The first half of a surrogate pair at the end of the string, until the second half comes."""
         self._last_path: str | None = None
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Return True if a value with this JSON path can be appended to the JSON text now."""
+        """Return True if a value with this path can be appended now."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the JSON text that a streamed piece of the arguments adds. A piece without a JSON path adds nothing,
-        because it has a different form."""
+        """Return the JSON text that a streamed piece adds. A piece without a JSON path has another form, and adds
+        nothing."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -161,8 +156,7 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """Return the text to write inside the unfinished JSON string. If the new text ends in half of a surrogate pair,
-        this half is held back until the second half comes."""
+        """Return the text to write inside the unfinished string. Half of a surrogate pair waits for the second half."""
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -177,10 +171,8 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text of an argument whose text so far ends in the first half of a surrogate pair.
-
-        When the second half comes, ADK's ``_JsonPathTracker`` sends the whole string again. The repeated text is left
-        out.
+        """Return the new text of a string that ends in the first half of a surrogate pair. With the second half, ADK's
+        ``_JsonPathTracker`` sends the whole string again. The repeated text is left out.
         """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
@@ -197,8 +189,8 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """Return the depth of the unfinished object or array to which a value with this path can be appended. The depth
-        of the outermost object is 0. Return ``None`` if the value cannot be appended."""
+        """Return the depth of the unfinished object or array to which a value with this path can be appended, from 0;
+        ``None`` if there is none."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -237,8 +229,8 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the missing JSON text of the unfinished object or array at ``depth``; ``None`` if the text already
-        sent contradicts ``final``."""
+        """Return the missing text of the object or array at ``depth``; ``None`` if the sent text contradicts
+        ``final``."""
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -282,15 +274,13 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Builds the JSON text of a call's arguments from ADK's ``partial_args`` without paths. Each item is a piece of the
-    JSON text."""
+    """Builds the JSON text from ADK's ``partial_args`` without paths. Each item is a piece of the JSON text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the JSON text that a streamed piece of the arguments adds. A piece with a JSON path adds nothing,
-        because it has a different form."""
+        """Like ``PathText.write``, but only for pieces without a JSON path."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -303,15 +293,14 @@ class RawText:
         return "" if _same(sent, arguments) else None
 
     def so_far(self) -> Any:
-        return "".join(self._written)
+        return to_well_formed("".join(self._written))
 
 
 class GrowingText:
-    """Builds the JSON text of a call's arguments from ADK's ``args``, if each partial event has all arguments so far.
+    """Builds the JSON text from ``args``, if each partial event has all arguments so far.
 
-    The first partial event may be the whole call. So ``write`` returns no text for the first partial event, unless its
-    argument ``streaming`` is True. Text that may still change is held back: closing brackets and quotes, and a number
-    at the end.
+    The first partial event may be the whole call, so its text is returned only with ``streaming``. Text that may still
+    change is held back: closing brackets and quotes, and a number at the end.
     """
 
     def __init__(self) -> None:
@@ -320,18 +309,14 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Return True if ``arguments`` can come later in the same call: they extend the arguments so far.
-
-        For example, a number may only get more digits.
-        """
+        """Return True if ``arguments`` extend the arguments so far. For example, a number may only get more digits."""
         if self._latest is None:
             return True
         text = _dumps(self._latest).rstrip("]}")
         return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
-        """Return the JSON text that ``arguments`` add to the text so far. ``arguments``: all arguments so far, as plain
-        JSON."""
+        """Return the JSON text that ``arguments`` add. ``arguments``: all arguments so far, as plain JSON."""
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
             return ""
@@ -355,8 +340,8 @@ class GrowingText:
 
 
 def _canonical(arguments: dict[str, Any]) -> str:
-    """Return the arguments as JSON text in which equal numbers are written equally. A partial event may have ``3.0``
-    where the complete call has ``3``."""
+    """Return JSON text in which equal numbers are written equally. A partial event may have ``3.0`` where the complete
+    call has ``3``."""
     return _dumps(integral(_floats(arguments)))
 
 

@@ -1,10 +1,10 @@
 """A tool call of a message: its state, and the chunks that change it in the client.
 
-Only this module changes the state of a call. Each method finds the next state in the table ``TRANSITIONS``. If the
-table does not have the transition, the method raises ``StreamProtocolError`` and changes nothing. So callers check
-``is_open``, ``is_settled`` and ``is_shown`` first.
+Only this module changes the state of a call, by the table ``TRANSITIONS``. For a transition that is not in the table, a
+method raises ``StreamProtocolError`` and changes nothing. So callers check ``is_open``, ``is_settled`` and ``is_shown``
+first.
 
-A hidden call, which the client does not get, also has these states, but writes no chunks.
+The state of a hidden call changes by the same table, but a hidden call writes no chunks.
 """
 
 from base64 import b64encode
@@ -32,62 +32,58 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of a message, with its state in the client.
-
-    Other modules set only ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``. Only the methods of this class
-    change the other attributes.
+    """A tool call of a message, with its state in the client. Other modules set only ``has_agent_inside``,
+    ``runs_task`` and ``closed_by_stop``.
     """
 
     _sink: Sink[Any]
     known: KnownCall
-    """The entry of the call in ``KnownCalls``."""
     provider_executed: bool = field(default=False, kw_only=True)
-    """True if the model's provider runs the tool; False if ADK or the client runs it."""
+    """True if the model's provider runs the tool."""
     state: CallState = UNNAMED
     name: str = ""
-    """The name of the tool; empty in the state ``UNNAMED``."""
+    """The tool's name; empty in the state ``UNNAMED``."""
     hidden: bool = False
-    """True if the client does not show the call."""
     dynamic: bool = False
     title: str | None = None
     _signature: bytes | None = None
-    """The newest thought signature of the call."""
+    """The newest thought signature."""
     more_to_come: bool = False
-    """The value of ADK's ``will_continue`` in the newest fragment."""
+    """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
     """True if the client or another system sends the output."""
     approved: bool | None = None
     """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
-    """True if ADK requested approval before the tool ran. False if the tool itself requested approval while it ran."""
+    """True if ADK requested approval before the tool ran. False if the tool requested approval while it ran."""
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
     has_agent_inside: bool = False
-    """True if an agent of the same session has run inside the call, even if the agent is hidden."""
+    """True if an agent of the same session has run inside the call, even a hidden agent."""
     runs_task: bool = False
     """True if a task-mode agent has run inside the call."""
     closed_by_stop: bool = False
-    """True if ADK has closed the call because the run was stopped."""
+    """True if ADK has closed the call at a stop of the run."""
     interim: Any = None
-    """The preliminary output of a call in the state ``INTERIM``."""
+    """The preliminary output in the state ``INTERIM``."""
     _input: Any = None
-    """The complete input. Stored only for a call whose output the client sends, because the input may be sent again."""
+    """The complete input, only if the client sends the output. The input may be sent again."""
     is_shown: bool = False
     """True if the client's message has a part for the call."""
     _text: PathText | RawText | GrowingText | None = None
-    """The streamed arguments. ``None`` before the first fragment and after the complete input."""
+    """The streamed arguments, until the input is complete."""
     _write: DeltaWriter[Any] | None = None
-    """Writer for ``tool-input-delta``. ``None`` before ``tool-input-start`` and after the complete input."""
+    """Writer for ``tool-input-delta``, until the input is complete."""
     _unsent: list[str] | None = None
-    """The argument text that is held back until the tool's name is known; ``None`` if there is none."""
+    """The argument text that waits for the tool's name."""
     _guess: ToolGuess | None = None
-    """Finds the tool by the paths of the arguments, while the tool's name is unknown."""
+    """Finds the tool by the paths of the arguments."""
 
     # Questions
 
     @property
     def id(self) -> str:
-        """The ``toolCallId`` that the client has for the call."""
+        """The client's ``toolCallId``."""
         return self.known.id
 
     @property
@@ -97,21 +93,20 @@ class ToolCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the user, the client or another system can answer the call now.
-
-        False if the call needs approval, but the approval request has not come yet.
+        """True if the user, the client or another system can answer the call now. False until the approval request
+        comes.
         """
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an error or a denial. A preliminary output stored by ``accept_interim``
-        counts as an output."""
+        """True if the call has an output, an error or a denial. An output that ``accept_interim`` has stored also
+        counts."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Return True if ``fragment``, a streamed piece of a call, continues this call. Return False if the piece
-        begins a new call of the same tool.
+        """Return True if the piece ``fragment`` continues this call. Return False if the piece begins a new call of the
+        same tool.
 
         The caller has checked that the piece has a tool name and an unknown id. A call that came in one piece, without
         ``will_continue``, is never continued: a second equal piece is a new call.
@@ -128,12 +123,10 @@ class ToolCall:
     # Input
 
     def sign(self, signature: bytes | None) -> None:
-        """Store the thought signature of the call, if there is one."""
         self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Add a streamed piece of the call's arguments. Write its text, or hold the text back until the tool's name is
-        known."""
+        """Write the text of a streamed piece. The text is held back until the tool's name is known."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -146,7 +139,6 @@ class ToolCall:
             self._unsent.append(text)
 
     def _text_of(self, fragment: CallPiece) -> str:
-        """Return the JSON text that a streamed piece adds to the call's arguments."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
             return ""  # a browser must not see the arguments of a credential request; some adapters stream them
         if partial_args := fragment.partial_args:
@@ -164,8 +156,7 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """Return the name of the tool, if only one tool has parameters for all arguments that have arrived; otherwise
-        ``None``."""
+        """Return the tool's name if only one tool has parameters for all arguments so far; otherwise ``None``."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
@@ -190,10 +181,8 @@ class ToolCall:
         self._unsent = None
 
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
-        """Set the final input of the call.
-
-        ``arguments``: a JSON object, or a text if the call ended early or the arguments are too large to be shown.
-        ``by_client``: True if the client or another system sends the output.
+        """Set the final input. ``arguments``: a JSON object, or a text if the call ended early or the arguments are too
+        large. ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
         if self._write is None:
@@ -208,12 +197,11 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Set the final input to the arguments that were streamed so far. Call this method if a result comes before the
-        complete call."""
+        """Set the final input to the streamed arguments, if a result comes before the complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End the call with an error: its arguments were streamed, but the complete call never came."""
+        """End a call whose arguments were streamed, but whose complete call never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -240,14 +228,11 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Record that the call needs approval. The approval request follows later.
-
-        ``gated``: True if ADK asks before the tool runs. False if the tool itself asks while it runs.
-        """
+        """Record that the approval request follows. ``gated``: True if ADK asks before the tool runs."""
         self.state, self.gated = self._next("announce approval"), gated
 
     def request_approval(self, note: ApprovalNote = NO_NOTE) -> None:
-        """Write the approval request for the call. ``note``: the reason and the descriptor that the tool declares."""
+        """Write the approval request. ``note``: the reason and the descriptor that the tool declares."""
         state = self._next("request approval")
         self._sink.tool_approval_request(
             self.known.approval_id, self.id, reason=note.reason, descriptor=note.descriptor
@@ -255,49 +240,43 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Store the user's answer to the newest approval request.
-
-        ``write_response``: True to write the answer as a chunk, for v7 clients.
-        """
+        """Store the user's answer. ``write_response``: True to write the answer as a chunk, for v7 clients."""
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input of the call again. After that, the call waits for the client or another system to send the
-        output."""
+        """Write the input again, and wait for the client or another system."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Mark the call as waiting, because the client or another system sends the output."""
+        """Wait until the client or another system sends the output."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Mark the call as waiting for the user: for a sign-in, or for an answer to a workflow node that runs inside
-        the call.
-
-        ``lacking``: True if the tool itself has reported that it needs a credential.
+        """Wait for a sign-in, or for an answer to a workflow node inside the call. ``lacking``: True if the tool itself
+        has reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """Record that the call no longer waits for an answer, because the run was stopped."""
+        """The call no longer waits, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """Write a preliminary output of the call. ``output``: plain JSON."""
+        """``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
-        """Store a preliminary output of the call. The final output comes in a later response."""
+        """Store a preliminary output. The final output comes in a later response."""
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
-        """Write the final output of the call. ``output``: plain JSON."""
+        """Write the final output, as plain JSON."""
         state = self._next("answer")
         self._write_output(output, preliminary=False)
         self.state = state
@@ -312,7 +291,6 @@ class ToolCall:
         )
 
     def deny(self) -> None:
-        """Write the denial of a call that the user has not approved."""
         state = self._next("answer")
         self._sink.tool_output_denied(self.id)
         self.state = state
@@ -336,8 +314,7 @@ class ToolCall:
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
-        """Return the call's state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow
-        this event."""
+        """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow it."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
@@ -346,9 +323,8 @@ class ToolCall:
 
 
 def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
-    """Return a part's ``providerMetadata``: the author and the branch, and Gemini's thought signature if there is one.
-
-    The signature is in the format of the AI SDK's Google provider.
+    """Return a part's ``providerMetadata``: author, branch, and Gemini's thought signature in the format of the AI
+    SDK's Google provider.
     """
     author, branch, _ = speaker
     adk = {"author": author} if branch is None else {"author": author, "branch": branch}

@@ -1,8 +1,5 @@
 """A copy of the AI SDK's client. It reads a stream, checks each chunk, and builds the message that the user sees.
 
-The server uses this code to build messages for histories, nested agents and ``on_finish``. The same code prevents
-endless requests of a client, and ends streams whose worker has died.
-
 Where to change what:
 
 - ``_sse_reader``: reads chunks from bytes.

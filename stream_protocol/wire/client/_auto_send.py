@@ -5,8 +5,7 @@ There are three common predicates:
 
 - ``last-assistant-message-is-complete-with-tool-calls.ts`` of ``vercel/ai`` checks the parts after the last
   ``step-start``.
-- ``…-with-approval-responses.ts`` also checks the parts after the last ``step-start``. The source of both helpers was
-  read at ``ai@6.0.326`` and ``ai@7.0.173``.
+- ``…-with-approval-responses.ts`` also checks these parts. Both helpers were read at ``ai@6.0.326`` and ``ai@7.0.173``.
 - Vercel's chatbot template (``hooks/use-active-chat.tsx``) sends as soon as any part has an approval response.
 """
 
@@ -27,29 +26,29 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'"finishReason":"interrupted"')
-"""Byte strings for a fast check. Each event that can change the prediction contains at least one of them."""
+"""Each event that can change the prediction contains at least one of these byte strings."""
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
-    """Return True if the client calls its predicate ``sendAutomaticallyWhen`` after a response with this ending.
+    """Return True if the client calls ``sendAutomaticallyWhen`` after a response with this ending, as ``makeRequest``
+    in ``chat.ts`` does. ``ending``: the type of the chunk that ended the response; ``None`` without such a chunk.
 
-    Mirrors ``makeRequest`` in ``chat.ts``. The client calls the predicate after an ``abort`` chunk, but not after its
-    own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` does not call the predicate, and ``ai@6`` fails.
-    ``ending``: the type of the chunk that ended the response; ``None`` without such a chunk.
+    The client calls the predicate after an ``abort`` chunk, but not after its own ``stop()``. After the finish reason
+    ``interrupted``, ``ai@7`` does not call the predicate, and ``ai@6`` fails.
     """
     return ending != "error" and finish_reason != "interrupted"
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Return the name of the AI SDK's auto-send helper that would send a message with these parts again; ``None`` if no
-    helper would send it."""
+    """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if there is
+    none."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
 
 
 def calls_are_complete(parts: Sequence[UIPart]) -> bool:
-    """Return the result of ``lastAssistantMessageIsCompleteWithToolCalls`` for a message with these parts."""
+    """Return the result of ``lastAssistantMessageIsCompleteWithToolCalls``."""
     seen = False
     text_done = True
     for part in parts[step_start(parts) :]:
@@ -63,7 +62,7 @@ def calls_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
-    """Return the result of ``lastAssistantMessageIsCompleteWithApprovalResponses`` for a message with these parts."""
+    """Return the result of ``lastAssistantMessageIsCompleteWithApprovalResponses``."""
     calls = [part for part in parts[step_start(parts) :] if is_tool_part(part)]
     return any_approval_is_answered(calls) and all(
         _is_settled(call) or call["state"] in ("approval-responded", "output-denied") for call in calls
@@ -71,23 +70,19 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """Return True if a part has an approval response.
-
-    Vercel's chatbot template, and apps that send both approvals and denials, use this condition to send a message
-    again.
+    """Return True if a part has an approval response. Vercel's chatbot template, and apps that send both approvals and
+    denials, send the message again on this condition.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if one of the common predicates for ``sendAutomaticallyWhen`` makes a client send its message again
-    after this response.
+    """Return True if a common predicate makes a client send its message again after this response, in an endless loop.
+    ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
+    sent it.
 
-    Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
-    ``continued``: the message that the response continues, as the client sent it.
-
-    Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message.
-    Otherwise the client does not store the step.
+    Texts and values are ignored. The client stores a step at the end of the response only if a later chunk changes the
+    message.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -123,11 +118,9 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a message that ``is_sent_again`` needs.
-
-    These are the last ``step-start``, the tool calls that the chunks change, and one of several similar calls. Similar
-    calls have equal states and flags, and are on the same side of the last ``step-start``. So ``is_sent_again`` folds
-    only a few calls, even if the message has many.
+    """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, the calls that the chunks
+    change, and one of several similar calls. Similar calls have equal states and flags, and are on the same side of the
+    last ``step-start``. So only a few calls are folded, even if the message has many.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -145,11 +138,9 @@ def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -
 
 
 def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a tool call without its input and output."""
     return {**part, "input": None, "output": None}
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True if the tool call has a final output or an error. Return False for a denied call, as the client
-    does."""
+    """Return True for a call with a final output or an error. A denied call does not count, as in the client."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

@@ -1,8 +1,8 @@
-"""The client's schema for chunks. The client validates each chunk before its reducer gets the chunk.
+"""The client's schema for chunks. The client checks each chunk before its reducer gets the chunk.
 
-Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with the
-behavior of zod 4.4 and later. A required key must be present, even if it accepts any value. ``null`` counts as a value.
-Unknown keys are allowed. The types in ``wire/_chunks.py`` have only the keys that this library sends.
+Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with zod
+4.4 and later. A required key must be present, even if it accepts any value. ``null`` counts as a value. Unknown keys
+are allowed. The types in ``wire/_chunks.py`` have only the keys that this library sends.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,20 +19,19 @@ from stream_protocol.wire._json_values import json_value
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 Check = Callable[[Any], bool]
-"""A function that returns True if the client accepts a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first reason why the client's schema refuses a chunk."""
+    """The first reason why the client refuses a chunk."""
 
     why: Literal["no chunk", "unknown type", "missing", "null", "value"]
     key: str = ""
-    """The key that is missing or has an invalid value."""
+    """The missing or invalid key."""
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
-    """Return the reason why a client of this version refuses the chunk; ``None`` if the client accepts the chunk."""
+    """Return the reason why a client of this version refuses the chunk; ``None`` for an accepted chunk."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     if not isinstance(chunk, Mapping) or not isinstance(kind, str):
         return Refusal("no chunk")
@@ -75,7 +74,7 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Return True for an integer that is not negative and that JavaScript can represent exactly."""
+    """Return True for a natural number, or 0, that JavaScript represents exactly."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()
@@ -90,8 +89,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Return a check for a discriminated union of objects. ``by``: the key whose value selects one of the checks in
-    ``shapes``."""
+    """Return a check for a discriminated union of objects. ``by``: the key whose value selects the check."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -101,9 +99,8 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects with certain keys. For each key, pass a keyword argument with the check for the key's value.
-
-    For an optional key, append ``_`` to the name of the argument.
+    """A check for objects. Each keyword argument is the check for a key's value. The name of an optional key ends in
+    ``_``.
     """
 
     def __init__(self, **checks: Check) -> None:
@@ -116,7 +113,7 @@ class _ObjectSchema:
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def refusal(self, value: Mapping[str, Any]) -> Refusal:
-        """Return the reason why the schema refuses this object. Raises ``ValueError`` if the schema accepts it."""
+        """Raises ``ValueError`` if the schema accepts the object."""
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:

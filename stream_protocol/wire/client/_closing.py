@@ -1,7 +1,4 @@
-"""End a stream whose server process has died, so that no client waits for more chunks.
-
-A copy of the client's reducer finds the message parts that have not ended.
-"""
+"""End a stream whose server process has died, so that no client waits for more chunks."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -13,16 +10,15 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call that does not need an error: the call has ended, or waits for the user's approval."""
+"""States of a call that has ended, or waits for the user's approval."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Write the ends of all message parts that have not ended after ``chunks``. Return True if ``chunks`` already
-    contain the stream's last chunk.
+    """Write the ends of all parts that have not ended after ``chunks``. Return True if ``chunks`` already contain the
+    stream's last chunk.
 
-    Ends texts, reasoning and the step. Calls whose tools ran in the dead process get the error text ``unanswered``.
-    ``past``: chunks that build the message that the response continues. If a call of this message waits for the client,
-    the call is not ended.
+    Calls whose tools ran in the dead process get the error text ``unanswered``. ``past``: chunks of the message that
+    the response continues. A call of this message that waits for the client is not ended.
     """
     stream = _UnfinishedStream()
     try:
@@ -34,9 +30,8 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """Return the SSE events that are missing at the end of a stream that broke off. The last event is ``data: [DONE]``.
-
-    ``error``: the text of the ``error`` chunk that is written if the stream lacks its last chunk. For the other
+    """Return the SSE events that are missing at the end of a broken stream, with ``data: [DONE]`` as the last event.
+    ``error``: the text of the ``error`` chunk, which is written if the stream lacks its last chunk. For the other
     arguments, see ``close_stream``.
     """
     sink = SseSink()
@@ -46,8 +41,6 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
-    """Applies the chunks of a stream to a message, to find the parts of the message that have not ended."""
-
     def __init__(self) -> None:
         self.ended = False
         self._reducer = MessageReducer(ai_sdk=7)

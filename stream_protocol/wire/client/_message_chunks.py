@@ -1,13 +1,12 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
-The chunks are valid for all clients of the major version. So these keys are left out: ``toolMetadata``,
-``inputEncoding`` and ``resultProviderMetadata``. For v7, the chunks include citations, and the reason and the
-descriptor of an approval. Chunks cannot express the name of a file or a part of an unknown type. A text without a
-``state`` gets the state ``done``.
+The chunks are valid for all clients of the major version, so ``toolMetadata``, ``inputEncoding`` and
+``resultProviderMetadata`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an
+approval. Chunks cannot express a file's name or a part of an unknown type. A text without a ``state`` gets the state
+``done``.
 
-For v6, chunks cannot express that the user has answered an approval request. So both the answer and the request are
-left out, and the state ``approval-responded`` becomes ``input-available``. With the approval request, the client would
-show the approval buttons again.
+For v6, chunks cannot express the user's answer to an approval request. So the answer and the request are left out, and
+``approval-responded`` becomes ``input-available``. The request alone would show the approval buttons again.
 """
 
 from typing import Any, cast
@@ -17,7 +16,7 @@ import orjson
 from stream_protocol.wire._arguments import check_choice, check_mapping
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
-from stream_protocol.wire._json_values import json_value
+from stream_protocol.wire._json_values import json_value, short_json
 from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
 from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 
@@ -27,26 +26,32 @@ def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[A
 
     The first chunk is ``start``. There is no ``finish``, because more chunks may follow. All steps are ended, but a
     part whose state is ``streaming`` is not ended. Raises ``StreamProtocolError`` if the message is not an assistant
-    message.
+    message, or if a part lacks a key that its type needs.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
     if message.get("role") != "assistant":
         raise StreamProtocolError("Only a message of the assistant can be made from chunks.")
     plain: UIMessage = json_value(message, lossy=True)
+    if not isinstance(plain.get("id"), str) or not isinstance(plain.get("parts"), list):
+        raise StreamProtocolError("A message needs a text as its id, and a list of parts.")
     sink = ChunkSink()
     sink.start(plain["id"], plain.get("metadata"))
     in_step = False
     for number, part in enumerate(plain["parts"]):
-        if part["type"] == "step-start":
-            if in_step:
-                sink.finish_step()
-            sink.start_step()
-            in_step = True
-        elif is_tool_part(part):
-            _tool(sink, part, ai_sdk)
-        else:
-            _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
+        try:
+            if part["type"] == "step-start":
+                if in_step:
+                    sink.finish_step()
+                sink.start_step()
+                in_step = True
+            elif is_tool_part(part):
+                _tool(sink, part, ai_sdk)
+            else:
+                _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
+        except (AttributeError, KeyError, TypeError) as error:
+            text = f"Part {number + 1} of the message is not a part of a UI message: {short_json(part)}."
+            raise StreamProtocolError(text) from error
     if in_step:
         sink.finish_step()
     return sink.take()
@@ -146,9 +151,8 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Write a tool call whose input does not fit the tool's schema.
-
-    A ``tool-input-start`` chunk is written first, because only this chunk can set the tool's title.
+    """Write a tool call whose input does not fit the tool's schema. Only the ``tool-input-start`` chunk can set the
+    tool's title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
@@ -158,8 +162,8 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request of a tool call, and the user's answer. Return False if the call has no request, or if
-    chunks for this AI SDK version cannot express the answer."""
+    """Write the approval request of a tool call, and the user's answer. Return False if there is no request, or if
+    chunks for this version cannot express the answer."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

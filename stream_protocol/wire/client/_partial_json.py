@@ -1,11 +1,10 @@
 """Parse an incomplete JSON text, such as the streamed input of a tool call, as the AI SDK's client does.
 
-The client adds the missing ends of strings, arrays and objects to the text, and parses the result. Mirrors
-``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
-Other parsers of partial JSON would give different values than the client shows.
+The text is cut after the last usable character, the missing ends of strings, arrays and objects are added, and the
+result is parsed. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at
+``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial JSON would give different values than the client shows.
 
-One pass over the text keeps a stack of states, with the innermost state last. The text is cut after the last usable
-character. Then the missing ends are added. The JSON parser handles invalid text.
+One pass over the text keeps a stack of states, with the innermost state last.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,8 +78,8 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begin a JSON value if a value can begin with this character. ``after``: the state of the outer array or
-        object when the value has ended."""
+        """Begin a value, if a value can begin with this character. ``after``: the outer state when the value has
+        ended."""
         inner: _State
         match char:
             case '"':
@@ -102,7 +101,6 @@ class _Scan:
         self.stack.append(inner)
 
     def end_value(self, index: int) -> None:
-        """End the innermost JSON value at this character."""
         self.end = index + 1
         self.stack.pop()
 
@@ -148,7 +146,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """Handle the character after a number or a literal such as ``true``, in the outer array or object."""
+        """Handle the character after a number or a literal such as ``true``."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":

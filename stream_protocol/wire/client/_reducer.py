@@ -3,8 +3,8 @@
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, and the schema
 check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
-The client parses the input of a tool call again after each delta. This reducer collects deltas, and joins them at the
-end of a part or when ``message`` is read. So the time is linear in the size of the stream.
+The client parses the input of a tool call again after each delta. This reducer joins deltas only at the end of a part
+or when ``message`` is read, so the time is linear.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, cast
 
-from stream_protocol.wire._arguments import check_choice, check_flag, check_iterable, check_mapping, check_text
+from stream_protocol.wire._arguments import (
+    argument_error,
+    check_choice,
+    check_flag,
+    check_iterable,
+    check_mapping,
+    check_text,
+)
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
@@ -47,7 +54,7 @@ def reduce_chunks(
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
-    check_mapping("message", message, or_none=True)
+    _check_message(message)
     check_text("message_id", message_id)
     check_flag("replay", replay)
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message, message_id=message_id, replay=replay)
@@ -61,20 +68,26 @@ def reduce_chunks(
     return reducer.message
 
 
+def _check_message(message: Any) -> None:
+    """Raise ``InvalidArgumentError`` unless the value is a UI message or ``None``. The parts are not checked."""
+    check_mapping("message", message, or_none=True)
+    kinds = {"id": str, "role": str, "parts": list}
+    if message is not None and not all(isinstance(message.get(key), kind) for key, kind in kinds.items()):
+        raise argument_error("message", "a UI message with id, role and parts, or None", message)
+
+
 _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
-"""The Python types of JSON values."""
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raise ``TypeError`` if the value is not an iterable of chunks. For example, a caller may pass the bytes of a
-    response."""
+    """Raise ``TypeError`` if the value is not an iterable of chunks, for example the bytes of a response."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
 
 
 def _check_json(chunk: object) -> None:
-    """Raise ``TypeError`` if the value is not JSON, or if it is the text of an SSE event."""
+    """Raise ``TypeError`` if the value is not JSON, or is the text of an SSE event."""
     if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
         raise _takes_chunks(chunk)
 
@@ -95,13 +108,11 @@ _KEYS_OF_WHOLE_PART: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "steering-message": ("id", "parts"),
     }
 )
-"""Type of a chunk that becomes a complete part -> the keys that are copied to the part."""
+"""Type of a chunk that becomes a complete part -> the keys of the part."""
 
 
 @dataclass(slots=True)
 class _OpenText:
-    """A text or reasoning part that may get more deltas."""
-
     part: MutablePart
     deltas: list[str] = field(default_factory=list)
 
@@ -113,10 +124,9 @@ class _OpenText:
 class MessageReducer:
     """Builds a message from the chunks of one response.
 
-    ``message``: the assistant message that the response continues. The reducer changes only a copy of this message.
-    ``message_id``: the id of a new message until a ``start`` chunk sets it. ``replay``: True if the response repeats a
-    stream from its beginning. In this case, the first ``start`` chunk, and any ``start`` chunk with a different id,
-    remove all parts of the message.
+    ``message``: the assistant message that the response continues, which is copied. ``message_id``: the id of a new
+    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. In
+    this case, the first ``start`` chunk, and any ``start`` chunk with a different id, remove all parts of the message.
     """
 
     def __init__(
@@ -131,9 +141,9 @@ class MessageReducer:
         self._replay = replay
         self._started = False
         self.finish_reason: str | None = None
-        """The finish reason of the last ``finish`` chunk with a finish reason."""
+        """The newest finish reason."""
         self.data: list[DataChunk] = []
-        """All ``data-*`` chunks so far, including transient chunks. The client passes them to ``onData``."""
+        """All ``data-*`` chunks, including transient chunks. The client passes them to ``onData``."""
         if message is not None and message["role"] == "assistant":
             self._begin(json_value(message, lossy=True))
         else:
@@ -141,7 +151,7 @@ class MessageReducer:
 
     @property
     def message(self) -> UIMessage:
-        """The message that was built from the chunks so far. The next chunk changes this object."""
+        """The message so far. The next chunk changes this object."""
         for open_texts in (self._texts, self._reasonings):
             for open_text in open_texts.values():
                 open_text.join_deltas()
@@ -150,12 +160,10 @@ class MessageReducer:
 
     @property
     def tools(self) -> ToolParts:
-        """The tool calls of the message."""
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """Return the ids of the text or reasoning parts that may get more deltas. ``kind``: ``"text"`` or
-        ``"reasoning"``."""
+        """Return the ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
         return self._open_texts(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> PageUpdate:
@@ -164,7 +172,7 @@ class MessageReducer:
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk without validation. The caller must have checked the chunk with ``check_chunk``."""
+        """Apply the next chunk without the check of ``check_chunk``, which the caller must have made."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -315,7 +323,7 @@ def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the citation with only the keys that the client's schema defines. The schema removes other keys."""
+    """Return the citation with only the keys that the client's schema keeps."""
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)
@@ -324,12 +332,11 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_metadata(base: Any, overrides: Any) -> Any:
-    """Return ``base`` merged with ``overrides``. The client merges ``messageMetadata`` in this way.
+    """Return ``base`` merged with ``overrides``, as the client's ``util/merge-objects.ts`` merges ``messageMetadata``.
 
     Nested objects are merged. Any other value replaces the earlier value. If one argument is ``None``, the result is
-    the other argument. Lists are merged by index, as in JavaScript. The arguments are not changed. Mirrors
-    ``util/merge-objects.ts``. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is neither an
-    object nor a list.
+    the other argument. Lists are merged by index, as in JavaScript. The arguments are not changed. Raises
+    ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is neither an object nor a list.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
-from stream_protocol.wire._arguments import check_iterable
+from stream_protocol.wire._arguments import check_iterable, shown
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_parsing import parse_client_json
@@ -23,13 +23,11 @@ _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 
 
 class Line(NamedTuple):
-    """A line of a stream, and its line end."""
-
     number: int
-    """The number of the line, from 1."""
+    """From 1."""
     text: str
     end: str
-    """The line end. Empty for an unfinished last line, which the client ignores."""
+    """The line end; empty for an unfinished last line, which the client ignores."""
 
 
 class SseEvent(NamedTuple):
@@ -39,7 +37,7 @@ class SseEvent(NamedTuple):
     """The number of the first line with data."""
     data: str
     complete: bool
-    """True if a blank line follows the event. False for an unfinished last event, which the client ignores."""
+    """True if a blank line follows the event. The client ignores other events."""
 
 
 class OverlongLineError(ValueError):
@@ -68,8 +66,15 @@ def _check_pieces(pieces: object) -> None:
     check_iterable("parse_sse", pieces, "bytes", otherwise="collect the pieces in a list first")
 
 
+def _checked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise TypeError(f"`parse_sse` takes an iterable of bytes, and {shown(piece)} in it is not bytes.")
+        yield piece
+
+
 def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
-    for event in sse_events(split_lines(pieces)):
+    for event in sse_events(split_lines(_checked(pieces))):
         if event.data == "[DONE]" or not event.complete:
             continue
         try:
@@ -81,8 +86,8 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 text that comes in pieces. Takes linear time. Raises ``OverlongLineError`` for a line
-    of more than ``max_length`` characters."""
+    """Yield the lines of a UTF-8 text that comes in pieces, in linear time. Raises ``OverlongLineError`` for a line of
+    more than ``max_length`` characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
@@ -104,7 +109,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yield the server-sent events that have data. An empty ``data`` line counts as data, as in the client."""
+    """Yield the server-sent events that have data. An empty ``data`` line counts, as in the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

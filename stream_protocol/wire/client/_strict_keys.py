@@ -1,7 +1,5 @@
-"""The keys of chunks that strict clients accept. Strict clients refuse a chunk with any other key.
-
-v6 before 6.0.231 and v7 before 7.0.32 are strict. Later clients keep unknown keys. Mirrors
-``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at the strict versions.
+"""The keys of chunks that strict clients accept. Strict clients (v6 before 6.0.231, v7 before 7.0.32) refuse a chunk
+with any other key. Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at the strict versions.
 """
 
 from collections.abc import Mapping, Set as AbstractSet
@@ -18,8 +16,8 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Return the keys of a chunk that the oldest supported client of this major version does not accept. The chunk must
-    have a known type.
+    """Return the keys of a chunk of a known type that the oldest supported client of this major version does not
+    accept.
 
     The oldest supported v7 client is 7.0.32, which is not strict. It ignores keys that only later clients use, so such
     keys are not returned.

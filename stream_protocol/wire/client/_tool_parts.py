@@ -4,8 +4,8 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 ``undefined`` in the client is absent here.
 
 For a chunk with input, the client searches for the call in the current step, and adds a part if there is none. Static
-and dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
-then the earlier steps. If no step has the call, the client fails.
+and dynamic calls are separate. For a result, a denial or an approval request, the client also searches the earlier
+steps. If no step has the call, the client fails.
 """
 
 from bisect import bisect_left
@@ -20,10 +20,8 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire.client._partial_json import parse_partial_json
 
 MutablePart = dict[str, Any]
-"""A part of the message that chunks may change."""
 
 JsonObject = Mapping[str, Any]
-"""A chunk or a part that is only read."""
 
 _REPLACED_KEYS: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
 """Keys that each update of a part sets or removes."""
@@ -33,7 +31,7 @@ _KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
 
 
 def step_start(parts: Sequence[JsonObject]) -> int:
-    """Return the index of the first part of the current step: the index after the last ``step-start``, or 0."""
+    """Return the index after the last ``step-start``, or 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -41,7 +39,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Return the error that the client raises for a chunk of a message part that no earlier chunk has started."""
+    """Return the client's error for a chunk of a part that no earlier chunk has started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'
@@ -51,26 +49,22 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 
 @dataclass(slots=True)
 class _PartialCall:
-    """The streamed input of a tool call. A delta changes the call's part in the current step, or adds a part to this
-    step."""
+    """The streamed input of a tool call."""
 
     name: str
     dynamic: bool
     keys: dict[str, Any]
-    """Keys of the start chunk. Each update of the part sets them again."""
+    """Keys of the start chunk, which each update of the part sets again."""
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return all deltas of the input so far as one text. The object then stores only this text, so that no delta is
-        joined twice."""
+        """Return the joined deltas. Only this text is then stored, so that no delta is joined twice."""
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
 
 @dataclass(slots=True)
 class _StaleInput:
-    """A tool part whose ``input`` is older than the streamed text of the call."""
-
     part: MutablePart
     call: _PartialCall
     shows_text: bool
@@ -80,7 +74,7 @@ class _StaleInput:
 class ToolParts:
     """The tool parts of a message. ``parts``: the message's list of parts, which the reducer also changes.
 
-    The client parses the input of a call after each delta. This class parses inputs only in ``compute_inputs``.
+    The client parses an input after each delta. This class parses inputs only in ``compute_inputs``.
     """
 
     def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
@@ -88,13 +82,12 @@ class ToolParts:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._calls: dict[str, _PartialCall] = {}
         self._stale: dict[int, _StaleInput] = {}
-        """``id()`` of a part -> the part. Contains only parts whose input is out of date."""
+        """``id()`` of a part -> the part, if its input is out of date."""
         self._places: dict[str, list[int]] = {}
-        """Id of a call -> indexes of its parts in the message. Contains only the first ``_placed`` parts."""
+        """Id of a call -> indexes of its parts, among the first ``_placed`` parts."""
         self._placed = 0
-        """The number of parts that were added to the index."""
         self._step = 0
-        """The index of the first part of the current step. Only the first ``_placed`` parts are considered."""
+        """The index of the first part of the current step, among the first ``_placed`` parts."""
         for part in parts[step_start(parts) :]:
             if _is_tool(part) and part.get("state") == "input-streaming":
                 keys = _pick(part, "inputEncoding", "title", "toolMetadata")
@@ -102,23 +95,21 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Parse the inputs of all tool calls whose text has grown. Call this method when a step begins, and before a
-        part is read."""
+        """Parse the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the message part that a result of this tool call would change. The part's ``input`` may be out of
-        date."""
+        """Return the part that a result of this call would change. The part's ``input`` may be out of date."""
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """Return the first part of this tool call in the current step. ``dynamic``: True to find only ``dynamic-tool``
-        parts, False to find only ``tool-NAME`` parts."""
+        """Return the first part of this call in the current step. ``dynamic``: True for only ``dynamic-tool`` parts,
+        False for only ``tool-NAME`` parts."""
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -127,7 +118,7 @@ class ToolParts:
         return None
 
     def reset_step(self) -> list[MutablePart]:
-        """Remove the parts of the current step, and end all streamed inputs. Return the removed parts."""
+        """Remove and return the parts of the current step, and end all streamed inputs."""
         self._calls.clear()
         self._stale.clear()
         begin = step_start(self._parts)
@@ -208,8 +199,7 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """Return the indexes of the message parts of this tool call. All calls of this method together visit each part
-        only once."""
+        """Return the indexes of this call's parts. All calls of this method together visit each part only once."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -233,10 +223,8 @@ class ToolParts:
         raise _stream_error(text, "tool-approval-response", approval_id)
 
     def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
-        """Update the part of a tool call in the current step, or add a part to this step. ``call``: has ``toolCallId``
-        and ``toolName``.
-
-        ``keys``: the new keys of the part. If ``input`` is not among them, the part has no input.
+        """Update the call's part in the current step, or add a part. ``call``: has ``toolCallId`` and ``toolName``.
+        ``keys``: the new keys. If ``keys`` lacks ``input``, the part has no input.
         """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
@@ -279,7 +267,6 @@ TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, JsonObject], None]]] = Ma
         "tool-output-denied": ToolParts.output_denied,
     }
 )
-"""Type of a tool chunk -> the function that applies it."""
 
 
 def _is_dynamic(part: JsonObject) -> bool:
@@ -304,8 +291,8 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the state and other keys of a part. ``keys``: the new keys, which may include ``providerMetadata`` from the
-    chunk."""
+    """Set the state and other keys of a part. ``keys``: the new keys, which may include the chunk's
+    ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:

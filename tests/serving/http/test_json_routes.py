@@ -1,5 +1,6 @@
 """A route with JSON responses also sends errors as JSON: a page reads both with ``response.json()``."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatEndpoints, ChatService, ServiceLimits, create_app, header_user
 from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._sliced_response import SLICE_BYTES, history_json
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, client, said
@@ -47,6 +49,14 @@ async def test_a_chat_that_is_not_there_yet_has_no_messages() -> None:
 async def refusals(app: Any, requests: list[tuple[str, str, Any]], headers: dict[str, str]) -> list[httpx.Response]:
     async with client(app) as http:
         return [await http.request(method, path, json=body, headers=headers) for method, path, body in requests]
+
+
+def test_a_history_is_json_whatever_names_and_ids_its_events_have() -> None:
+    odd = {"id": "a\ud83d", "a\ud83d": [2**70, {1, 2}], "text": "x" * SLICE_BYTES + "\ud83d"}
+    written = json.loads(b"".join(history_json([odd])))
+    assert written == {
+        "messages": [{"id": "a\ufffd", "a\ufffd": [str(2**70), [1, 2]], "text": "x" * SLICE_BYTES + "\ufffd"}]
+    }
 
 
 async def test_every_refusal_of_a_json_route_is_json() -> None:

@@ -740,9 +740,10 @@ def test_a_client_that_decodes_is_refused() -> None:
         RedisRunLog(Redis(decode_responses=True))
 
 
-def test_what_is_no_url_is_refused_without_its_password() -> None:
+@pytest.mark.parametrize("url", ["redis://:s3cret/@host", "redis://:s3cret@[::1", "redis://:s3cret@host?sslmode=x"])
+def test_what_is_no_url_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(StreamProtocolError) as refusal:
-        RedisRunLog("redis://:s3cret/@host")
+        RedisRunLog(url)
     assert "s3cret" not in str(refusal.value)
 
 

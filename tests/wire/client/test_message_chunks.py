@@ -135,6 +135,30 @@ def test_parts_of_unknown_types_are_left_out(ai_sdk: AiSdkVersion) -> None:
     assert rebuilt({"type": "hologram"}, ai_sdk=ai_sdk) == []
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("text", {}, {"type": 5}, {"type": "text"}, {"type": "file", "url": "https://a"}, {"type": "source-url"}),
+        *({"type": "data-x"}, {"type": "tool-f"}, {"type": "tool-f", "toolCallId": "A"}),
+        {"type": "tool-f", "toolCallId": "A", "state": "output-denied", "approval": 5},
+    ],
+    ids=str,
+)
+def test_a_part_that_lacks_a_key_is_named_in_the_error(part: Any) -> None:
+    message: Any = {"id": "m", "role": "assistant", "parts": [{"type": "step-start"}, part]}
+    with pytest.raises(StreamProtocolError, match=r"^Part 2 of the message is not a part of a UI message: .*[.]$"):
+        message_to_chunks(message)
+
+
+@pytest.mark.parametrize("fields", [{}, {"id": 5, "parts": []}, {"id": "m", "parts": {}}, {"id": "m"}], ids=str)
+def test_a_message_without_an_id_or_parts_is_refused(fields: dict[str, Any]) -> None:
+    message: Any = {"role": "assistant", **fields}
+    with pytest.raises(StreamProtocolError, match=r"^A message needs a text as its id, and a list of parts[.]$"):
+        message_to_chunks(message)
+    with pytest.raises(StreamProtocolError, match=r"^`message` must be a UI message with id, role and parts, or None"):
+        reduce_chunks([], message=message)
+
+
 def test_the_id_and_the_metadata_come_back() -> None:
     message: Any = {"id": "a1", "role": "assistant", "parts": [], "metadata": {"usage": {"n": 1}}}
     assert reduce_chunks(message_to_chunks(message)) == message

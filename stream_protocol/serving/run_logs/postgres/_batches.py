@@ -1,4 +1,4 @@
-"""Collects items for a short time, and processes them together. So one SQL statement serves many runs."""
+"""Collects items for a short time, so that one SQL statement serves many runs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ GATHER_SECONDS: Final = 0.002
 """Seconds that the first item of a batch waits for more items."""
 
 MAX_ITEMS: Final = 256
-"""The maximum number of items in one batch."""
 
 MAX_BYTES: Final = 2**22
 """The maximum number of bytes in one batch, unless a single item is larger."""
 
 
 class Batches(Generic[Item, Result]):
-    """Collects items, and processes them together as one batch.
+    """Collects items, and processes them as one batch.
 
-    A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed, if that takes longer.
+    A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed.
 
-    ``do``: processes a batch, and returns the results in the order of the items. If ``do`` raises, each item of the
-    batch gets the exception. ``size``: returns the number of bytes of an item.
+    ``do``: returns the results in the order of the items. Each item gets an exception of ``do``. ``size``: returns the
+    number of bytes of an item.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class Batches(Generic[Item, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """Adds an item to the next batch, and waits until the batch is processed. Returns the item's result."""
+        """Adds an item to the next batch. Returns the item's result when the batch is processed."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:

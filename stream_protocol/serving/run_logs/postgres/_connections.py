@@ -1,8 +1,7 @@
-"""The connections of one worker to PostgreSQL. Some connections execute statements, and one connection listens for
-messages.
+"""The connections of one worker to PostgreSQL: some execute statements, and one listens for messages.
 
 asyncpg provides the connections and their pool. This module creates the tables, limits the time of each statement, and
-transports messages between workers. After any failure, this module raises ``RunLogError``.
+transports messages between workers. After any failure, it raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 Connection: TypeAlias = Any
-"""asyncpg's ``Connection``. Its type is ``Any``, because asyncpg has no types."""
+"""asyncpg's ``Connection``. asyncpg has no types."""
 
 Pool: TypeAlias = Any
-"""asyncpg's ``Pool``. Its type is ``Any``, because asyncpg has no types."""
+"""asyncpg's ``Pool``. asyncpg has no types."""
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ LOST: Final = (
     asyncpg.InternalClientError,  # raised while the server closes the connection
     ConnectionError,
 )
-"""The exceptions that asyncpg raises if a connection is lost. The connection may have been lost while it was idle."""
+"""The exceptions of asyncpg for a lost connection. An idle connection may also be lost."""
 
 FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 """All exceptions that asyncpg raises. ``TimeoutError`` is an ``OSError``."""
@@ -57,28 +56,26 @@ STATEMENTS_AT_ONCE: Final = 4
 PostgreSQL server allows 100 connections in total."""
 
 TURN_SECONDS: Final = 10.0
-"""The maximum number of seconds that a statement waits for a free connection, if the server responds. It is equal to
-the time that a request waits for a run that is stopping."""
+"""The maximum number of seconds that a statement waits for a free connection, if the server responds."""
 
 FULL_SECONDS: Final = 0.1
 """Seconds between two attempts to connect, if the server has too many connections."""
 
 IDLE_SECONDS: Final = 5.0
-"""Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
-it. Without this limit, the next statement would wait for a reply that never comes."""
+"""Seconds after which an idle connection is closed. A proxy or a firewall may drop it without closing it, and the next
+statement would get no reply."""
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""Seconds between two checks of the connection that listens for messages. The checks are needed because a broken
-network does not close a connection."""
+"""Seconds between two checks of the listening connection, because a broken network does not close a connection."""
 
 MAX_PREFIX_LENGTH: Final = 24
-"""The maximum number of characters of a prefix. A channel's name consists of the prefix and a worker's id. PostgreSQL
-allows 63 characters for the name."""
+"""The maximum number of characters of a prefix. A channel's name has at most 63 characters: the prefix and a worker's
+id."""
 
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
-"""The accepted schemes of a URL. ADK's ``DatabaseSessionService`` uses SQLAlchemy, and needs the last scheme."""
+"""The accepted schemes of a URL. ADK's ``DatabaseSessionService`` needs the last scheme, for SQLAlchemy."""
 
 LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
@@ -121,7 +118,6 @@ class Connections:
         self._on_gap = on_gap
         self._turns = Turns(STATEMENTS_AT_ONCE)
         self._answered_at = 0.0
-        """The event-loop time of the last reply to a statement."""
         self._is_silent = False
         """True if the last statement did not get a reply in time."""
         self._opening = asyncio.Lock()
@@ -129,25 +125,23 @@ class Connections:
         self._closed = False
         self._listening: Connection | None = None
         self._checked = asyncio.Event()
-        """Set when the message ``CHECK``, which this worker sends to itself, has arrived."""
         self._listen_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """The address of the database, with the user name and the password removed, and the prefix of the names in the
-        database."""
+        """The address of the database, without user name and password, and the prefix of the names in it."""
         return f"{self._where} {self._prefix}"
 
     @property
     def channels(self) -> str:
-        """The prefix of the workers' channel names. The name of a channel is this prefix and the worker's id."""
+        """The beginning of all channel names. A worker's id follows."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
         """Runs a statement, and returns its rows. Raises ``RunLogError``. If the connection has died, tries once more.
 
-        ``urgent``: True to give the statement a connection before all other waiting statements. The time limit of the
-        statement starts when it gets a connection.
+        ``urgent``: True to give the statement a connection before all other waiting statements. The time limit starts
+        when it gets a connection.
         """
         text = statements.named(statement, self._prefix)
 
@@ -190,11 +184,9 @@ class Connections:
                 return await _in_pool(pool, run)
 
     async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
-        """Runs a statement, and returns its first row; ``None`` if it returns no row."""
         return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:
-        """Sends a message to a worker."""
         await self.rows("SELECT pg_notify($1, $2)", f"{self.channels}{worker}", message)
 
     async def aclose(self) -> None:
@@ -248,7 +240,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver messages."""
+        """Listen for messages, and check that they arrive, because some connection poolers do not deliver messages."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

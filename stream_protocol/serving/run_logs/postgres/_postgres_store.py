@@ -1,4 +1,4 @@
-"""Stores leases and events of runs in PostgreSQL. ``_statements`` has the SQL, and describes the tables."""
+"""Stores leases and events of runs in PostgreSQL. ``_statements`` describes the tables."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ ENTRIES_AT_ONCE: Final = 16
 """The maximum number of a run's log entries in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
-"""The maximum number of seconds after which a worker again removes expired rows. If logs are kept for a shorter time,
-the worker removes rows after that time."""
+"""The maximum number of seconds between two removals of expired rows. If logs are kept for a shorter time, that time
+counts."""
 
 SWEEP_ROWS: Final = 1000
-"""The maximum number of rows that one statement removes from a table. A log and all its entries count as one row."""
+"""The maximum number of rows that one statement removes from a table. A log with its entries counts as one row."""
 
 
 class _Append(NamedTuple):
@@ -65,8 +65,8 @@ class _Append(NamedTuple):
 class PostgresStore:
     """The connection of one worker to PostgreSQL: see ``RunStore``.
 
-    ``patience``: the maximum number of seconds for a statement, counted from the moment when it gets a connection.
-    Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``patience``: the maximum number of seconds for a statement, from the moment when it gets a connection. Raises
+    ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(self, url: str, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -83,10 +83,9 @@ class PostgresStore:
         self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
         self._reads = Batches(self._read_all, size=lambda _: 0)
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """An ``asyncio.Event`` for each run id, which is set when the run has new entries. Readers wait for this
-        event."""
+        """An event for each run id, which is set when the run has new entries."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
-        """The queue of the items that ``renewal_requests`` yields."""
+        """The items that ``renewal_requests`` yields."""
         self._sweep_task: asyncio.Task[None] | None = None
 
     @property
@@ -97,7 +96,6 @@ class PostgresStore:
         await self._connections.rows(statements.PING, urgent=True)
 
     async def aclose(self) -> None:
-        """Ends all tasks, and closes the connections."""
         tasks = [self._sweep_task] if self._sweep_task is not None else []
         await cancel_and_wait(tasks)
         await self._connections.aclose()
@@ -130,7 +128,7 @@ class PostgresStore:
         return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Appends a batch to the run's log: see ``RunStore``. One statement also appends batches of other runs."""
+        """Appends a batch to the run's log. One statement also appends batches of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -154,7 +152,7 @@ class PostgresStore:
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run: see ``RunStore``. One statement also reads entries of other runs."""
+        """Returns entries of the run. One statement also reads entries of other runs."""
         news = self._news.setdefault(run_id, asyncio.Event())
         news.clear()
         entries = await self._reads.add((run_id, after))
@@ -189,8 +187,8 @@ class PostgresStore:
         await self._connections.send(worker, f"renew {run_id}")
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs whose leases must be renewed now. Yields ``None`` when the connection that listens for
-        messages is restored after a loss."""
+        """Yields the ids of runs whose leases must be renewed now; ``None`` after a loss of the listening
+        connection."""
         while True:
             yield await self._requests.get()
 
@@ -245,7 +243,7 @@ class PostgresStore:
             self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
 
     async def _sweep(self) -> None:
-        """Remove expired rows of all chats at random intervals. Each worker of the deployment removes such rows."""
+        """Remove expired rows of all chats, at random intervals, because each worker of the deployment does this."""
         interval = min(SWEEP_SECONDS, self._times.log_retention)
         while True:
             await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - not a secret
@@ -257,7 +255,6 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """Return up to two entries for a row: one with the row's events, and one with the end of the log."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),

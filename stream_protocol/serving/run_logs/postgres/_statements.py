@@ -4,9 +4,8 @@ In these statements, all table names begin with ``adk_ui_stream``. ``named`` rep
 prefix. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token``
-  is the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired
-  detects that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``,
-  whose ``request`` is the id of the newest stop. This row is never the lease of a run.
+  is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a second row,
+  ``<chat> stopped``, whose ``request`` is the id of the newest stop. This row is never the lease of a run.
 - ``logs``: a row for each run, with the data that comes before its entries: its oldest events, joined into longer
   events, and ``past``.
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
@@ -28,7 +27,7 @@ SELECT count(to_regclass(name)) = 5
 FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers',
     'adk_ui_stream_posts']) AS _ (name)
 """
-"""SQL statement that returns true if all tables exist."""
+"""Returns true if all tables exist."""
 
 SCHEMA: Final = """
 SELECT pg_advisory_xact_lock(hashtext('adk_ui_stream'));
@@ -76,15 +75,15 @@ CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_posts (
 ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET STORAGE EXTERNAL;
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
-"""SQL statement that creates the tables. Workers that start at the same time wait for each other. The fill factor
-leaves room in each page for new versions of updated rows, so that the index need not change. Large texts are not
-compressed: they are kept for about a minute, so compression would cost more than it saves."""
+"""Creates the tables. Workers that start at the same time wait for each other. The fill factor leaves room in each page
+for new versions of rows, so that the index need not change. Large texts are kept for about a minute, so compression
+would cost more than it saves."""
 
 PING: Final = """
 INSERT INTO adk_ui_stream_leases AS lease VALUES ('', '', '', '', '', 0, false, 0, now(), now())
 ON CONFLICT (chat) DO UPDATE SET kept_until = now()
 """
-"""SQL statement that writes a row that belongs to no chat, to check that the database accepts writes."""
+"""Writes a row that belongs to no chat, to check that the database accepts writes."""
 
 CLAIM: Final = """
 -- chat, run, worker, request, lease ms, token ms
@@ -98,7 +97,7 @@ ON CONFLICT (chat) DO UPDATE SET
 WHERE lease.run IN ('', excluded.run) OR lease.held_until <= clock_timestamp()
 RETURNING token
 """
-"""SQL statement that gives the chat to a run. Returns the run's token; no row if another run holds the chat's lease."""
+"""Gives the chat to a run. Returns the run's token; no row if another run holds the chat's lease."""
 
 PEEK: Final = """
 -- chats
@@ -106,7 +105,7 @@ SELECT chat, run, request, phase, stop,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """
-"""SQL statement that returns for each given chat the run that holds the chat's lease."""
+"""Returns for each given chat the run that holds the chat's lease."""
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms, stop seconds
@@ -138,12 +137,9 @@ SELECT stop OR EXISTS (
 ) AS posts
 FROM renewed
 """
-"""SQL statement that renews a lease. Returns no row if a newer run has taken the chat. Otherwise returns ``stop`` (true
-if the run must stop), and the number of other workers that read the run. Also returns the messages to the run
-(``Post``) that have no reply. If a fail-over has lost the lease, writes the lease again, even over the lease of an
-older run. A stop of the chat after the loss also stops the run. Messages from before the loss are dropped. The workers
-that sent these messages were already told that the run is over.
-"""
+"""Renews a lease: see ``RunStore.renew``. Returns ``stop`` (true if the run must stop), the number of other workers
+that read the run, and the messages without a reply. Messages from before a loss of the lease are dropped, because their
+senders were already told that the run is over."""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms
@@ -181,9 +177,8 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
-events in each log; no row for a run that does not hold the lease. Appends nothing to a log that has an end, or that
-does not have the expected number of events. The end of a log changes the phase of an open run to ``closed``."""
+"""Appends entries to the logs of several runs, and notifies their readers: see ``RunStore.append``. Returns no row for
+a run that does not hold the lease."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -201,8 +196,8 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""SQL statement that replaces the oldest entries of a run with longer events. Returns the number of events in the log;
-no row for a run that does not hold the lease."""
+"""Replaces the oldest entries of a run with longer events: see ``RunStore.replace``. Returns no row for a run that does
+not hold the lease."""
 
 FREE: Final = """
 -- chat, run, channel, log ms
@@ -223,8 +218,8 @@ WITH freed AS (
 )
 SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
 """
-"""SQL statement that frees the chat. A log without an end gets the end ``broken``. The token grows, so that a delayed
-renewal from another connection cannot take the chat again."""
+"""Frees the chat: see ``RunStore.free``. The token grows, so that a delayed renewal from another connection cannot take
+the chat again."""
 
 WATCH: Final = """
 -- chat, run, worker, ms (0: no longer)
@@ -244,15 +239,14 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""SQL statement that registers a worker as a reader of a run, for some milliseconds. With 0 milliseconds, removes the
-registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
-of the run that is read, or NULL if that run has no log."""
+"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the fields of
+``LeaseView``."""
 
 HEAD: Final = """
 -- run
 SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
 """
-"""SQL statement that returns the data which comes before a log's first entry."""
+"""Returns the fields of ``Snapshot``."""
 
 ENTRIES: Final = """
 -- arrays: run, position; limit
@@ -267,8 +261,8 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""SQL statement that returns the next entries of several logs. For each log, the first returned entry contains the
-given position. ``item``: the number of the log, from 1."""
+"""Returns the next entries of several logs. For each log, the first entry contains the given position. ``item``: the
+number of the log, from 1."""
 
 STOP: Final = """
 -- chat, run, id of the stop, seconds
@@ -283,14 +277,13 @@ UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
-"""SQL statement that asks the run that holds the lease to stop. With a run id, asks only the run with this id. The
-run's worker gets the stop when it renews the lease. Keeps the id of the stop, unless it is empty."""
+"""Asks the run that holds the lease to stop: see ``RunStore.stop``."""
 
 NEWEST_STOP: Final = """
 -- chat
 SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_until > clock_timestamp()
 """
-"""SQL statement that returns the id of the chat's newest stop; no row if the chat was not stopped recently."""
+"""Returns the id of the chat's newest stop; no row without a recent stop."""
 
 POST: Final = """
 -- chat, run, id, content, ms
@@ -303,21 +296,20 @@ WITH lease AS (
 )
 SELECT worker FROM lease
 """
-"""SQL statement that keeps a message (``Post``) for a run. Returns the worker of the run; no row if the run does not
-hold the lease. The worker gets the message when it renews the lease."""
+"""Keeps a message for a run: see ``RunStore.post``. Returns no row if the run does not hold the lease."""
 
 REPLY: Final = """
 -- run, id, reply, ms
 UPDATE adk_ui_stream_posts SET content = '', reply = $3::bytea, kept_until = clock_timestamp() + $4 * interval '1 ms'
 WHERE run = $1 AND id = $2
 """
-"""SQL statement that stores a run's reply to a message, and deletes the content of the message."""
+"""Stores a run's reply to a message, and deletes the content of the message."""
 
 REPLY_TO: Final = """
 -- run, id
 SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
 """
-"""SQL statement that returns a run's reply to a message; no row if there is no reply."""
+"""Returns a run's reply to a message; no row if there is no reply."""
 
 SWEEP: Final = """
 -- limit
@@ -339,8 +331,7 @@ WITH old AS (
 )
 SELECT count(*) FROM old
 """
-"""SQL statement that removes expired rows, except those that another worker is removing. Returns the number of removed
-logs."""
+"""Removes expired rows, except those that another worker is removing. Returns the number of removed logs."""
 
 
 def named(statement: str, prefix: str) -> str:

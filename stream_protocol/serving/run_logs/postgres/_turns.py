@@ -1,5 +1,4 @@
-"""Limits the number of statements that use a connection at the same time. All other statements wait in a queue. The
-time limit of a statement does not include this wait."""
+"""Limits the number of statements that use a connection at the same time. Other statements wait in a queue."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ class NoTurnError(Exception):
 
 
 class Turns:
-    """Lets ``count`` statements use a connection at the same time. Of the waiting statements, urgent statements come
-    first. The other statements follow in the order of their arrival."""
+    """Lets ``count`` statements use a connection at the same time. Urgent statements wait in front of the others."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -27,8 +25,8 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Context manager for one statement. At the start, waits until the statement may use a connection. Raises
-        ``NoTurnError`` after a wait of ``seconds``."""
+        """Context manager for one statement. First waits until the statement may use a connection. Raises
+        ``NoTurnError`` after ``seconds``."""
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield

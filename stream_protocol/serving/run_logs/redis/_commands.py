@@ -1,7 +1,7 @@
 """Runs the commands of one worker in Redis, and receives the messages of other workers.
 
 redis-py provides the commands, the connections and the caching of scripts. This module limits the time of each command.
-After any failure, this module raises ``RunLogError``.
+After any failure, it raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -44,21 +44,19 @@ CLUSTER: Final = "+cluster"
 """The end of the scheme in the URL of a Redis cluster, such as ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""The maximum number of seconds that one call waits for a pub/sub message. After a failure, the worker also waits this
-time before it subscribes again."""
+"""The maximum number of seconds that one call waits for a pub/sub message, and the pause before a new subscription
+after a failure."""
 
 COMMANDS_AT_ONCE: Final = 32
-"""The maximum number of concurrent commands. Each command needs a connection, which redis-py keeps for later commands.
-So after a burst of requests, at most this number of connections stays open. Reads that wait for events of another
-worker's run use further connections."""
+"""The maximum number of concurrent commands. redis-py keeps the connection of each command, so a burst of requests
+leaves at most this number open. Reads that wait for events of another worker's run use further connections."""
 
 MAX_CONNECTIONS: Final = 1_100
 """The maximum number of connections to Redis. The chat server has up to 1,000 clients by default, and each may read a
-different run of another worker. With redis-py's default of 100, the readers of the hundredth run would be refused."""
+different run of another worker."""
 
 NO_EVICTION: Final = "noeviction"
-"""The ``maxmemory-policy`` with which Redis never deletes data to get memory. With this policy, a full server refuses
-writes."""
+"""The ``maxmemory-policy`` with which a full Redis refuses writes, and never deletes data."""
 
 EVICTION_WARNING: Final = (
     "%s has the maxmemory-policy %r: when its memory is full, it removes leases and responses of runs that go on. "
@@ -66,8 +64,7 @@ EVICTION_WARNING: Final = (
 )
 
 _WARNED: Final[set[str]] = set()
-"""The addresses for which this process has logged the eviction warning. A process may have several clients for one
-address."""
+"""The addresses for which this process has logged the eviction warning."""
 
 
 class Commands:
@@ -82,14 +79,13 @@ class Commands:
         self._patience = patience
         self._turns = asyncio.Semaphore(COMMANDS_AT_ONCE)
         self._limits: set[asyncio.Timeout] = set()
-        """The time limits of the running commands."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
         self._policy_is_known = False
         self._owns = isinstance(server, str)
-        self._where = _without_password(server) if isinstance(server, str) else "Redis"
         self._redis = _connect(server, patience) if isinstance(server, str) else server
+        self._where = _without_password(server) if isinstance(server, str) else "Redis"
         if self._redis.get_encoder().decode_responses:
             raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
         if not hasattr(self._redis, "pubsub"):
@@ -99,8 +95,8 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the Redis database. For a cluster, this is only ``redis+cluster``, because a cluster's URL may
-        name any of its nodes."""
+        """The address of the database. For a cluster only ``redis+cluster``, because its URL may name any of its
+        nodes."""
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -108,9 +104,8 @@ class Commands:
         return f"redis://{where}/{options.get('db') or 0}"
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the app has created the client. Running commands and later commands fail. If
-        later commands did not fail, redis-py would open new connections for them, and no code would close these
-        connections."""
+        """Closes the connections, unless the app has created the client. Running and later commands fail. Otherwise,
+        redis-py would open new connections that no code closes."""
         self._closed = True
         for limit in self._limits:
             if not limit.expired():
@@ -129,7 +124,7 @@ class Commands:
         return await self._wait_for(lambda: script(keys, arguments))
 
     async def script_for_each(self, text: str, keys: Sequence[str]) -> list[Any]:
-        """Runs a Lua script once for each of the keys. Needs one round trip to each server."""
+        """Runs a Lua script once for each key, in one round trip to each server."""
         redis = self._redis
         commands = redis.pipeline(transaction=False) if isinstance(redis, Redis) else redis.pipeline()
         for key in keys:
@@ -138,8 +133,7 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost before the
-        new subscription."""
+        """Yields the pub/sub messages of a channel. Subscribes again after a failure, which may lose messages."""
         await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
@@ -153,10 +147,8 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning if Redis is configured to evict keys. A process logs this warning once for each address.
-
-        Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
-        """
+        """Log a warning, once for each address, if Redis is configured to evict keys. The policy may be unknown, for
+        example if an ACL forbids ``INFO``."""
         if self._policy_is_known:
             return
         self._policy_is_known = True
@@ -171,8 +163,8 @@ class Commands:
             logger.warning(EVICTION_WARNING, self._where, policy)
 
     async def _eviction_policy(self) -> str:
-        """Return the ``maxmemory-policy``; an empty string if unknown. In a cluster, return the first policy that
-        evicts keys."""
+        """Return the first ``maxmemory-policy`` that evicts keys; an empty string if there is none, or if it is
+        unknown."""
         redis = self._redis
         if isinstance(redis, RedisCluster):
             replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
@@ -200,7 +192,7 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Context manager: limit the time of a command. If ``aclose`` is called, the command ends immediately."""
+        """Context manager: limit the time of a command. ``aclose`` ends the command immediately."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()
@@ -213,7 +205,6 @@ class Commands:
 
 
 def _cancellations() -> int:
-    """Return the number of times that the current task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 
@@ -234,7 +225,12 @@ def _connect(url: str, patience: float) -> Client:
             retry=Retry(NoBackoff(), 1),  # an idle connection of the pool may be dead
             retry_on_error=[RedisConnectionError],
         )
-    except (ValueError, RedisClusterException) as error:  # the error's text may contain a part of the password
+        redis.connection_pool.make_connection()  # connects to nothing; raises for an unknown option in the URL
+    except (
+        ValueError,
+        TypeError,
+        RedisClusterException,
+    ) as error:  # the error's text may contain a part of the password
         raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 

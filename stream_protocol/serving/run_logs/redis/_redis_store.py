@@ -1,4 +1,4 @@
-"""Stores leases and events of runs in Redis. ``_scripts`` has the Lua scripts, and describes the keys."""
+"""Stores leases and events of runs in Redis. ``_scripts`` describes the keys."""
 
 from __future__ import annotations
 
@@ -40,14 +40,13 @@ ENTRIES_AT_ONCE: Final = 64
 """The maximum number of a run's log entries in one reply."""
 
 DEFAULT_PREFIX: Final = "adk-ui-stream"
-"""The default prefix of all keys and channels of a deployment."""
 
 MAX_PREFIX_LENGTH: Final = 64
-"""The maximum number of characters of a prefix. A run has five keys, and Redis stores the prefix in each."""
+"""The maximum number of characters of a prefix. A run has five keys, each with the prefix."""
 
 _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
-"""Pattern of a prefix. Braces are not allowed: Redis Cluster would take the text between them as the hash tag, instead
-of the chat. ``*``, ``?`` and brackets are not allowed, because they have a meaning in ACL rules and ``SCAN``."""
+"""Pattern of a prefix. Redis Cluster would take a text between braces as the hash tag, instead of the chat. ``*``,
+``?`` and brackets have a meaning in ACL rules and ``SCAN``."""
 
 
 class RedisStore:
@@ -89,7 +88,7 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the run that holds the chat's lease. Needs one round trip to each server."""
+        """Returns for each chat the run that holds its lease, in one round trip to each server."""
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
@@ -163,8 +162,8 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns a generator of the ids of runs whose leases other workers have asked this worker to renew now. A lost
-        id does no harm, because the next regular renewal gets the same reply."""
+        """Returns the ids of runs whose leases must be renewed now. A lost id does no harm, because the next regular
+        renewal gets the same reply."""
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -174,8 +173,8 @@ class RedisStore:
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run's Redis stream: see ``RunStore``. The id of an entry begins with a number: the
-        number of the run's events up to the end of this entry."""
+        """Returns entries of the run's Redis stream. The id of an entry begins with the number of events up to its
+        end."""
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._commands.call(
@@ -191,8 +190,8 @@ class RedisStore:
         return keys.lease, keys.log(run.run_id), keys.head(run.run_id)
 
     def _run_info(self, reply: list[bytes]) -> RunInfo:
-        """Return the run that a reply of ``PEEK`` or ``CLAIM`` contains. ``reply``: the run's id, its idempotency key,
-        its phase, 1 if the run was asked to stop, and the remaining milliseconds of its lease."""
+        """Return the run in a reply of ``PEEK`` or ``CLAIM``: id, idempotency key, phase, 1 if asked to stop, and the
+        lease's remaining milliseconds."""
         *texts, stop, left = reply
         run_id, idempotency_key, phase = (text.decode() for text in texts)
         return run_info(run_id, idempotency_key, phase, stop=bool(stop), left_ms=int(left), times=self._times)
@@ -206,8 +205,7 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in the reply of ``XREAD`` for one stream. In RESP3, the reply is a mapping. In RESP2, it is a
-    list or ``None``."""
+    """Return the entries in the reply of ``XREAD``: a mapping in RESP3, a list or ``None`` in RESP2."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]
@@ -229,8 +227,8 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app has created and closes. URLs: ``redis://``, ``rediss://``, ``unix://``;
     for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
-    ``prefix``: beginning of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``. Each deployment
-    in a Redis needs its own prefix.
+    ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
+    Each deployment in a Redis needs its own prefix.
     ``lease``: time after which a dead worker loses its chats. All workers must use the same value.
     ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.

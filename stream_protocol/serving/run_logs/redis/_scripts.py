@@ -29,11 +29,11 @@ NOT_HELD: Final = -1
 """The result of ``APPEND`` and ``REPLACE`` for a run that does not hold the chat's lease."""
 
 NO_LOG: Final = -1
-"""The number of events that ``WATCH`` returns if the run has no log."""
+"""The number of events that ``WATCH`` returns without a log."""
 
 
 class ChatKeys:
-    """The Redis keys of one chat. The keys share a hash tag, so that a cluster keeps them on one node."""
+    """The Redis keys of one chat. They share a hash tag, so that a cluster keeps them on one node."""
 
     def __init__(self, prefix: str, chat: str) -> None:
         self._tag = f"{prefix}:{{{chat_key(chat)}}}"
@@ -42,24 +42,18 @@ class ChatKeys:
         self.stopped = f"{self._tag}:stopped"
 
     def log(self, run_id: str) -> str:
-        """Return the key of the stream with a run's events."""
         return f"{self._tag}:log:{run_id}"
 
     def head(self, run_id: str) -> str:
-        """Return the key of the hash with the number of a run's events, and with the run's ``Snapshot``."""
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """Return the key of the sorted set of other workers that read the run. The score of a worker is the time until
-        which its entry is valid."""
         return f"{self._tag}:readers:{run_id}"
 
     def posts(self, run_id: str) -> str:
-        """Return the key of the hash with the messages to the run (``Post``) from requests at other workers."""
         return f"{self._tag}:posts:{run_id}"
 
     def reply(self, run_id: str, post_id: str) -> str:
-        """Return the key of the run's reply to a message from a request (``Post``)."""
         return f"{self._tag}:reply:{run_id}:{post_id}"
 
 
@@ -78,8 +72,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Lua script that gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and
-the data that ``PEEK`` returns. The script may be repeated if the first reply got lost."""
+"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and the data of
+``PEEK``."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -87,8 +81,8 @@ local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
 return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Lua script that returns the run which holds the lease. The reply contains the run's id, its idempotency key, its
-phase, 1 if it was asked to stop, and the lease's remaining milliseconds. The reply is empty if the chat is free."""
+"""Returns the run that holds the lease: id, idempotency key, phase, 1 if it was asked to stop, and the lease's
+remaining milliseconds. Empty if the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
@@ -116,12 +110,10 @@ if not lease[1] and left > 0 then
 end
 return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
-"""Lua script that renews a lease. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if the run
-must stop, and the number of other workers that read the run. Then come the messages to the run (``Post``): id, content,
-id, content, and so on. If a fail-over has lost the lease, writes the lease again, even over the lease of an older run.
-A stop of the chat after the loss also stops the run. Messages from before the loss are dropped. The workers that sent
-these messages were already told that the run is over. A stored phase ``closed`` is not replaced by another phase.
-"""
+"""Renews a lease: see ``RunStore.renew``. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if
+the run must stop, and the number of other workers that read the run. Then come the messages to the run: id, content,
+id, content, and so on. Messages from before a loss of the lease are dropped, because their senders were already told
+that the run is over."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -144,9 +136,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Lua script that appends events to a run's log. Returns the number of events in the log, or -1 if the run does not
-hold the lease. Appends nothing unless the log has the expected number of events, so the script may be repeated. The end
-of the log changes the phase of an open run to ``closed``."""
+"""Appends events to a run's log: see ``RunStore.append``. Returns -1 if the run does not hold the lease."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -160,8 +150,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Lua script that replaces the oldest entries of a run with longer events. Returns the number of events in the log, or
--1 if the run does not hold the lease."""
+"""Replaces the oldest entries of a run with longer events: see ``RunStore.replace``. Returns -1 if the run does not
+hold the lease."""
 
 FREE: Final = """
 -- KEYS lease token log head; ARGV run token-ms expiry-ms end
@@ -178,8 +168,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Lua script that frees the chat. If the run's log has no end, adds the given end. The token grows, so that a delayed
-renewal from another connection cannot take the chat again."""
+"""Frees the chat: see ``RunStore.free``. The token grows, so that a delayed renewal from another connection cannot take
+the chat again."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -195,9 +185,8 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Lua script that registers a worker as a reader of a run, for some milliseconds. With 0 milliseconds, removes the
-registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
-of the run that is read, or -1 if that run has no log."""
+"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the fields of
+``LeaseView``."""
 
 STOP: Final = """
 -- KEYS lease stopped; ARGV run stop-id seconds
@@ -211,9 +200,8 @@ if ARGV[2] ~= '' then redis.pcall('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
 if not found then return {} end
 return {lease[1], lease[2]}
 """
-"""Lua script that asks the run that holds the lease to stop. With a run id, asks only the run with this id. Returns the
-run and its worker; an empty reply if no such run holds the lease. The worker gets the stop when it renews the lease.
-Keeps the id of the stop, unless the id is empty or Redis is full."""
+"""Asks the run that holds the lease to stop: see ``RunStore.stop``. Returns an empty reply if no such run holds the
+lease."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -225,8 +213,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 return {lease[2]}
 """
-"""Lua script that keeps a message (``Post``) for a run, unless the message already has a reply. Returns the worker of
-the run; an empty reply if the run does not hold the lease. The worker gets the message when it renews the lease."""
+"""Keeps a message for a run, unless it already has a reply: see ``RunStore.post``."""
 
 REPLY: Final = """
 -- KEYS posts reply; ARGV id reply ms
@@ -234,4 +221,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Lua script that stores a run's reply to a message, and deletes the message."""
+"""Stores a run's reply to a message, and deletes the message."""
