@@ -1,4 +1,4 @@
-"""Opens the socket of a server. Importing this module loads neither ADK nor a server."""
+"""Opens the socket of a server, without loading ADK or a server."""
 
 import errno
 import socket
@@ -7,7 +7,7 @@ from contextlib import suppress
 from stream_protocol.wire import check_count, check_text, printable, shown
 
 WAITING_CONNECTIONS = 2048
-"""The number of connections that may wait to be accepted. Clients of additional connections must retry."""
+"""Number of connections that may wait to be accepted."""
 
 MAX_PORT = 65535
 

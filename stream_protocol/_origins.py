@@ -19,14 +19,12 @@ _OF_SOCKETS: Final = {"ws": "http", "wss": "https"}
 """Scheme of a WebSocket URL -> scheme of the page that opens the WebSocket."""
 
 _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|\[")
-"""Pattern for the beginning of hosts that usually serve pages without TLS, such as ``localhost``."""
+"""Pattern for the beginning of hosts that usually have no TLS, such as ``localhost``."""
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Return the origins as a set. Raises ``InvalidArgumentError`` for an origin that no browser sends.
-
-    ``name``: the name of the option, for errors.
-    """
+    """Return the origins as a set. Raises ``InvalidArgumentError``, with the option's ``name``, for an origin that no
+    browser sends."""
     if isinstance(origins, str):
         raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
     checked = frozenset(check_texts(name, origins, expected="a list of origins"))
@@ -48,7 +46,7 @@ def _hint(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """Return the origin in the form in which a browser sends it; ``None`` if it is not an origin."""
+    """Return the origin as a browser sends it; ``None`` if it is not an origin."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -67,7 +65,8 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Return the host in the form in which a browser sends it; ``None`` or ``ValueError`` if it is invalid."""
+    """Return the host as a browser sends it; ``None`` if it is invalid. Raises ``ValueError`` for an invalid IP
+    address."""
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

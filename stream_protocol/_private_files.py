@@ -11,10 +11,8 @@ PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 
 _OTHERS: Final = 0o007
-"""The mode bits that give access to all accounts of the machine."""
 
 _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
-"""Suffixes of the files that belong to an SQLite database."""
 
 
 def open_private(path: str, flags: int) -> int:
@@ -32,8 +30,8 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A new file gets mode 0600. If all accounts can read an existing database, the database and the files beside it also
-    get mode 0600. ``OSError`` is ignored, because the caller gets the same error when it opens the database.
+    A new file gets mode 0600. An existing database that all accounts can read also gets mode 0600, with the files
+    beside it. ``OSError`` is ignored, because the caller gets the same error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

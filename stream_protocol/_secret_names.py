@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 _MAX_LENGTH: Final = 200
-"""The maximum number of characters of a name. A longer string is treated as text."""
+"""Maximum number of characters of a name. A longer string is treated as text."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 

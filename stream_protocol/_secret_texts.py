@@ -15,13 +15,12 @@ from urllib.parse import unquote_plus
 from stream_protocol._secret_names import Meaning, meaning
 
 REDACTED: Final = "[redacted]"
-"""The text that replaces a removed value."""
 
 _MAX_TOKEN: Final = 2**13
-"""The maximum number of characters of a text that may be an ``Authorization`` value as a whole."""
+"""Maximum number of characters of an ``Authorization`` value."""
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d._~+/=-])\S{6,}", re.IGNORECASE)
-"""Pattern for a text that is an ``Authorization`` value as a whole: a scheme and a token."""
+"""Pattern for a whole ``Authorization`` value: a scheme and a token."""
 
 _TOKEN: Final = re.compile(
     r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
@@ -62,7 +61,7 @@ _URL_SECRETS: Final = re.compile(
 """Pattern for names of URL parameters that are a signature or a credential."""
 
 _LONG: Final = 20
-"""The minimum length of a secret in two places of a URL: the parameter ``key``, and a user name without a password."""
+"""The minimum length of a secret in two places of a URL: the parameter ``key``, and a user without a password."""
 
 
 # Patterns that only `message_without_secrets` uses
@@ -87,16 +86,15 @@ _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[
 """Pattern for a truncated or masked API key. Providers quote such keys in errors."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}")
-"""Pattern for a long word of letters and digits. It may be a key without a known prefix."""
+"""Pattern for a long word of letters and digits, which may be a key without a known prefix."""
 
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
-"""The minimum number of characters of a secret environment variable's value. Shorter values may be ordinary words."""
+"""Minimum number of characters of a secret environment variable's value. Shorter values may be ordinary words."""
 
 
 def search_work(text: str) -> int:
-    """Estimate, in units of 0.1 µs, the maximum time that ``without_secrets`` takes for the text. The estimate is
-    fast."""
+    """Estimate quickly how long ``without_secrets`` takes for the text at most, in units of 0.1 µs."""
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
     if colons or equals:

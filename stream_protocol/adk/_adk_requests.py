@@ -52,11 +52,8 @@ def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call for which ADK requests a confirmation: ``id``, ``name`` and ``args``. Invalid values are left
-    out.
-
-    ``args``: the arguments of the request.
-    """
+    """Return the call for which ADK requests a confirmation with these arguments: ``id``, ``name`` and ``args``, if
+    valid."""
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
@@ -97,7 +94,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if the function response approves a call, False if it denies a call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``, or an object with this JSON as text under ``response``.
+    An approval or denial is ``{"confirmed": bool, …}``, or has this object as JSON text under ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -3,8 +3,8 @@
 A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique: a model may number the
 calls of each response from zero, and a workflow may use one id for all its questions.
 
-The client id is ADK's id if no earlier call of the chat has it, and otherwise the first free id of ``<id>.2``,
-``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+ADK's id is the client id of the first call with this id. Later calls get the first free id of ``<id>.2``, ``<id>.3``,
+and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 """
 
 from bisect import bisect_left
@@ -28,10 +28,8 @@ class CallIds(Collection[str]):
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id -> position and number of each numbered client id that begins with this ADK id, in increasing order.
-
-        For ``call_0`` and so on, the key is ``""``. ``None`` if no id was numbered.
-        """
+        """ADK's id (``""`` for ``call_0`` and so on) -> position and number of each numbered client id, in increasing
+        order."""
 
     def __len__(self) -> int:
         return self._begin + len(self._places)
@@ -50,7 +48,7 @@ class CallIds(Collection[str]):
         return copied
 
     def new(self, adk_id: str | None) -> str:
-        """Return a new client id for a call. ``adk_id``: the call's id in ADK, if it has one."""
+        """Return a new client id for a call. ``adk_id``: the call's id in ADK."""
         call_id = adk_id if adk_id and adk_id not in self else self._numbered(adk_id or "")
         self._places[call_id] = len(self)
         return call_id
@@ -89,14 +87,14 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Match calls in the client's message that the session does not have with stored calls: client's id -> stored id.
+    """Match calls that only the client's message has with the ``unanswered`` calls of the same tool, in order: client's
+    id -> stored id.
 
     The session lacks an id if a model adapter sends no call ids. ADK then generates one id for the partial event, which
     the client has, and a second id for the complete event. The order of calls may differ if parallel agents use the
     same id.
 
-    Calls are matched in order with the calls of the same tool in ``unanswered``. ``shown``: id and tool of each call in
-    the client's message. ``tools``: id -> tool, for all stored calls.
+    ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored calls.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

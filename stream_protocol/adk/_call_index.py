@@ -20,10 +20,10 @@ USER: Final = "user"
 """The author's name in the user's events. ADK also stores some results with this author."""
 
 MAX_ANSWERED: Final = 8
-"""The number of newest calls with the same id that are always kept. Older calls are dropped after their response."""
+"""The number of newest calls with the same id that stay after their response."""
 
 _MAX_DEPTH: Final = 32
-"""The number of nesting levels at which arguments are compared by value. Deeper levels are compared by ``repr``."""
+"""The nesting level below which arguments are compared by ``repr``, and not by value."""
 
 
 class CallReference(NamedTuple):
@@ -36,7 +36,7 @@ class CallReference(NamedTuple):
     author: str = ""
     """The agent that made the call; empty if unknown."""
     branch: str | None = ""
-    """The branch of the agent that made the call; empty if unknown."""
+    """The branch of this agent; empty if unknown."""
     number: int | None = None
     """The position of the call among the calls with the same id in one event, from 0; ``None`` if unknown."""
 
@@ -65,7 +65,7 @@ def outer_calls(branch: str | None) -> Iterator[CallReference]:
 
 @dataclass(slots=True, eq=False)
 class KnownCall:
-    """A tool call of the chat, and the state of the call. A call may have several ids in ADK."""
+    """A tool call of the chat. A call may have several ids in ADK."""
 
     id: str
     """The ``toolCallId`` in the client; empty if the client did not receive the call."""
@@ -75,27 +75,24 @@ class KnownCall:
     args: dict[str, Any] | None = None
     """The arguments; ``None`` until they are complete."""
     run: int = -1
-    """The number of the run with the call's complete event; -1 before this event."""
+    """The number of the run with the complete call; -1 before it."""
     number: int = 0
-    """The position of the call among the calls with the same id in one event, from 0."""
+    """See ``CallReference.number``."""
     responses: int = 0
-    """The number of function responses to the call. Placeholders are not counted."""
+    """The number of function responses, without placeholders."""
     approvals: int = 0
-    """The number of approval requests for the call."""
     has_id: bool = True
     """False if ADK has given the call no id so far."""
     opened: int | None = None
     """The number of the call in ``OpenCalls``; ``None`` while the call has a response."""
     placeholders: int = 0
-    """The number of function responses to the call that are only placeholders."""
     approval_id: str = ""
-    """The id of the newest approval request for the call."""
     is_undecided: bool = False
-    """True while an approval request for the call has no answer from the user, and the call has no response."""
+    """True while the user has not answered an approval request for the call, and the call has no response."""
     decided: bool = False
-    """True after the user has approved or denied the call, until the call has a response."""
+    """True between the user's decision and the response to the call."""
     mentioned: bool = False
-    """True if the newest event contains the call. A second call with the same id in this event is a different call."""
+    """True if the newest event contains the call. A second call with the same id there is a different call."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
     """For each id of this call, the group of all calls with this id."""
 
@@ -104,7 +101,7 @@ class KnownCall:
 
     @property
     def content(self) -> Hashable:
-        """A hashable key of the call. Calls of the same tool with equal arguments have equal keys."""
+        """A hashable key, equal for calls of the same tool with equal arguments."""
         return _content(self.name, self.args)
 
     @property
@@ -134,8 +131,8 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key, and skips calls
-with the key ``None``."""
+"""Function that returns the sort key of a ``CallRank``. A search takes the smallest key, and skips calls with the key
+``None``."""
 
 
 class CallsUnderId:
@@ -145,13 +142,10 @@ class CallsUnderId:
 
     def __init__(self) -> None:
         self._only: KnownCall | None = None
-        """The first call, until a second call is added."""
         self._several: dict[KnownCall, int] | None = None
-        """The value of ``numbers`` if several calls were added; otherwise ``None``."""
+        """The value of ``numbers`` if several calls were added."""
         self._count = 0
-        """The number of calls added."""
         self._index: _Index | None = None
-        """``None`` until there is a second call."""
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
@@ -162,7 +156,6 @@ class CallsUnderId:
 
     @property
     def has_several(self) -> bool:
-        """True if more than one call with this id was added."""
         return self._several is not None
 
     def add(self, known: KnownCall) -> None:
@@ -197,7 +190,6 @@ class CallsUnderId:
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def newest(self, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call that the agent ``speaker`` has made; ``None`` if there is none."""
         if (only := self._only) is not None:
             return only if only.speaker == speaker else None
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
@@ -245,7 +237,7 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Remove each call that has a response and a number below ``before``. ``numbers``: call -> its number."""
+        """Remove answered calls with a number below ``before``. ``numbers``: call -> its number."""
         for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)
@@ -291,7 +283,6 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self._count = 0
-        """The number of calls that were added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
         """(tool, speaker, True for calls without an id) -> heap of open calls.
 
@@ -300,7 +291,7 @@ class OpenCalls:
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add a call as the newest call that waits for a function response. The name of its tool may be unknown."""
+        """Add the newest call that waits for a function response. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:
@@ -317,7 +308,6 @@ class OpenCalls:
                 heappush(heap, (known.opened, known))
 
     def close(self, known: KnownCall) -> None:
-        """Remove a call that has a response now."""
         known.opened = None
         for lacks_id in (False, True):
             for speaker in (known.speaker, None):
@@ -356,11 +346,10 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the tool calls of an event. ``message``: the message to which the event belongs."""
+        """Add the tool calls of an event of this message."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:
-        """Return the message with the tool call of this result; ``None`` if there is none."""
         return self._by_call.get((result.id, result.name))
 
 

@@ -26,13 +26,12 @@ class Answered(NamedTuple):
     call: KnownCall | None
     """The call that the response answers; ``None`` if no event of the message has the call.
 
-    For the answer to an approval request, this is the call that needs approval. It is ``None`` if the request was
-    replaced by a newer request.
+    For the answer to an approval request, this is the call that needs approval; ``None`` if a newer request has
+    replaced the request.
     """
     is_placeholder: bool = False
-    """True if the response is only a placeholder, because the call waits for an approval or a credential."""
+    """True if the call still waits for an approval or a credential."""
     is_approval: bool = False
-    """True if the response answers an approval request."""
 
 
 class KnownCalls:
@@ -43,20 +42,17 @@ class KnownCalls:
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}
-        """ADK's id -> the calls with that id."""
         self._open = OpenCalls()
         self._asked: dict[str, KnownCall] | None = None
-        """Id of an approval request -> the call that needs approval. ``None`` if there were no requests."""
+        """Id of an approval request -> the call that needs approval."""
         self._run = 0
         self._event: object = None
-        """The newest event."""
         self._mentioned: list[KnownCall] = []
         """The calls that were read from the newest event so far."""
         self._counts: dict[CallsUnderId, int] | None = None
-        """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
+        """Calls with the same id -> how many of them are in the newest event."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose rank has changed, each with the groups whose indexes the next lookup must update. ``None`` if
-        there are none."""
+        """Calls whose rank has changed, each with the groups whose indexes the next lookup must update."""
 
     def read_event(self, facts: "EventFacts") -> None:
         """Read the next event, before its calls and results. An event of the user begins a new run; a steering message
@@ -94,7 +90,6 @@ class KnownCalls:
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call with this id by the agent ``speaker``; ``None`` if there is none."""
         calls = self._same_id.get(adk_id)
         return None if calls is None else calls.newest(speaker)
 
@@ -122,11 +117,8 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the earlier call that this complete call repeats: an unanswered call with the same run, agent, tool
-        and arguments.
-
-        Return ``None`` if there is no such call.
-        """
+        """Return the earlier unanswered call with the same run, agent, tool and arguments, which this complete call
+        repeats."""
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -136,8 +128,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the tool's name and the arguments of a call. ``event``: the event with the complete call; ``None`` if
-        they come from an approval request."""
+        """Store the tool's name and the arguments of a call. ``event``: ``None`` if they come from an approval
+        request."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -149,10 +141,11 @@ class KnownCalls:
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
     ) -> KnownCall | None:
-        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval, which may be new.
+        """Process ADK's ``adk_request_confirmation`` with these arguments, and return the call that needs approval,
+        which may be new.
 
         Return ``None`` for a repetition of a request that the user has not answered yet. Any other new request for a
-        call replaces the earlier request. ``args``: the arguments of the request. ``shown``: see ``new``.
+        call replaces the earlier request. ``shown``: see ``new``.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -198,15 +191,13 @@ class KnownCalls:
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Call ``resolve_response`` for a function response of this event."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this function response answers, if the user has not answered its approval request;
-        otherwise ``None``.
+        """Return the call that this function response answers, if the user has not answered its approval request.
 
         The response is not counted: call ``read_result`` next.
         """
@@ -265,7 +256,6 @@ class KnownCalls:
         return Answered(known, is_placeholder)
 
     def add_response(self, event: object, known: KnownCall, *, is_placeholder: bool = False) -> None:
-        """Count a function response to the call ``known``."""
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
@@ -363,7 +353,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that the rank of a call has changed. ``places``: the groups of calls that contain the call."""
+        """Record that the rank of a call in these groups has changed."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -375,7 +365,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Make ``event`` the current event. A new event clears the data about the calls of the previous event."""
+        """Make ``event`` the current event, and clear the data about the previous event's calls."""
         if event is not self._event:
             self._event = event
             self._counts = None

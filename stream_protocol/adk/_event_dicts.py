@@ -23,7 +23,6 @@ class WarnOnce:
 
     def __init__(self) -> None:
         self._given: set[str] | None = None
-        """The warnings that were logged; ``None`` before the first warning."""
         self._silent = False
 
     def __call__(self, text: str) -> None:
@@ -45,7 +44,7 @@ class WarnOnce:
 class NotAnEventError(StreamProtocolError):
     """Raised for a value that should be an ADK event, but is not.
 
-    ``str(error)`` is one line with the cause. ``reason`` is only the part of this line that names the cause.
+    ``str(error)`` is one line. ``reason`` is only the cause in this line.
     """
 
     def __init__(self, reason: str) -> None:
@@ -77,7 +76,6 @@ def read_event(value: object, warn: WarnOnce) -> "Event":
 
 
 def _no_author(value: dict[str, Any]) -> NotAnEventError:
-    """Return the error for a dictionary without an author."""
     if (author := value.get("author")) is not None:
         kind = "empty" if author == "" else f"of the type {type(author).__name__}"
         return NotAnEventError(f"its author is {kind}")
@@ -102,6 +100,6 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Return True for an event object of ADK. Return False for every dictionary, even for one with the attributes of an
-    event."""
+    """Return True for an event object of ADK, and False for every dictionary, even for one with an event's
+    attributes."""
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

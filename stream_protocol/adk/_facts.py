@@ -30,7 +30,7 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and version of the artifact with these bytes; ``None`` if the event does not identify an artifact."""
+    """The name and version of the artifact with these bytes; ``None`` if unknown."""
     name: str | None = None
 
 
@@ -90,7 +90,7 @@ class NestedEvents(NamedTuple):
     events: "Sequence[Any]"
     """The stored events, as JSON. Only the agent's first events are stored."""
     omitted: int
-    """The number of the agent's later events, which were not stored."""
+    """The number of later events that were not stored."""
 
 
 class Result(NamedTuple):
@@ -100,8 +100,7 @@ class Result(NamedTuple):
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """The kind of answer for which the call waits: ``APPROVAL`` or ``CREDENTIAL``. ``None`` if the response is a
-    result."""
+    """``APPROVAL`` or ``CREDENTIAL`` if the call waits for one; ``None`` if the response is a result."""
     hint: str | None = None
     """The text that a tool shows the user when it requests an approval itself."""
     payload: Any = None
@@ -116,7 +115,6 @@ class Result(NamedTuple):
 
     @property
     def answered(self) -> CallReference:
-        """A reference to the call that the response answers."""
         return CallReference(self.id, self.name, number=self.number)
 
 
@@ -129,7 +127,7 @@ class ProviderCall(NamedTuple):
 
 
 class ProviderResult(NamedTuple):
-    """The result of a tool that the model's provider has run."""
+    """The result of a ``ProviderCall``."""
 
     id: str | None
     name: str
@@ -137,7 +135,7 @@ class ProviderResult(NamedTuple):
 
 
 class ProviderPart(NamedTuple):
-    """A part with a call of a tool that the model's provider runs, or with the result of such a call."""
+    """A part with a ``ProviderCall`` or a ``ProviderResult``."""
 
     value: ProviderCall | ProviderResult
     fields: str
@@ -147,7 +145,7 @@ class ProviderPart(NamedTuple):
 
 
 class OtherPart(NamedTuple):
-    """A part that no other type fits: it has only a signature, or content that this release does not support."""
+    """A part with only a signature, or with content that this release does not support."""
 
     fields: str
     signature: bytes | None = None
@@ -162,7 +160,7 @@ class Failure(NamedTuple):
     code: str | None
     message: str | None
     finish_reason: str | None
-    """The finish reason, if the event reports a finish reason as an error; ``None`` for a real error."""
+    """The finish reason, if it is reported as an error; ``None`` for a real error."""
 
 
 class Output(NamedTuple):
@@ -189,16 +187,15 @@ class LiveTurnEnd(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A report that at least one call of the event waits for an approval or a credential."""
+    """A report that a call of the event waits for an approval or a credential."""
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events. Only the model reads the summary. Times are in seconds since 1970."""
+    """A summary of earlier events, which only the model reads. ``start`` and ``end``: their times, in seconds since
+    1970."""
 
     start: float
-    """Time of the first summarized event."""
     end: float
-    """Time of the last summarized event."""
 
 
 class Rewind(NamedTuple):
@@ -266,13 +263,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of a posted event: an event that a tool sends to the client while the tool runs."""
+    """The mark of an event that a tool sends to the client while the tool runs."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The mark of a steering message: a user message that a run receives while the run works."""
+    """The mark of a user message that a run receives while the run works."""
 
     id: str
     """The id that the client gave the message."""
@@ -331,22 +328,19 @@ class EventFacts(NamedTuple):
     """True for events of the user, except steering messages. False for a task-mode agent's result, which has the author
     ``user``."""
     in_users_name: bool
-    """True if the author is ``user``, as for the user's events and for some results that ADK stores."""
+    """True if the author is ``user``, also for results that ADK stores with this author."""
     is_fragment: bool
     role: str | None
-    """The role of the event's content; ``None`` without content."""
     model: str | None
-    """The name of the model that created the event; ``None`` if unknown."""
     finish_reason: str | None
     """The finish reason of the model's response, as google-genai names it."""
     is_streams_end: bool
-    """True if ADK marks the event as the end of a stream: a complete event that repeats the streamed text."""
+    """True for a complete event that repeats the streamed text."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 
     @property
     def calls(self) -> list[Call]:
-        """The function calls among the parts."""
         return [part for part in self.parts if isinstance(part, Call)]
 
     @property
@@ -356,7 +350,6 @@ class EventFacts(NamedTuple):
 
     @property
     def results(self) -> list[Result]:
-        """The function responses among the parts."""
         return [part for part in self.parts if isinstance(part, Result)]
 
     @property
@@ -376,15 +369,13 @@ class EventFacts(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """True if ADK considers the event a final response: the agent continues only after new input."""
+        """True for a final response: the agent continues only after new input."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:
-        """Return True if the event has a report of one of these types."""
         return bool(self.reports) and any(isinstance(report, kinds) for report in self.reports)
 
     def report(self, kind: type[R]) -> R | None:
-        """Return the first report of this type; ``None`` if there is none."""
         for report in self.reports:
             if isinstance(report, kind):
                 return report
@@ -392,5 +383,4 @@ class EventFacts(NamedTuple):
 
     @property
     def failure(self) -> Failure | None:
-        """The failure that the event reports; ``None`` if there is none."""
         return self.report(Failure)

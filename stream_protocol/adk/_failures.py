@@ -1,4 +1,4 @@
-"""Recognize errors in events and function responses. ADK also reports some finish reasons as errors."""
+"""Recognize errors in events and function responses."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ def is_failure(event: "Event") -> bool:
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason, if the event's error is only a finish reason; ``None`` if the error is a real failure.
+    """Return the finish reason, if the event's error is only a finish reason.
 
     ADK sets an error code for every finish reason except ``STOP``, for example for a truncated response.
     """

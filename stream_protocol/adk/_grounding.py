@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
 MAX_QUOTE: Final = 1_000
-"""The maximum length of a quotation from a source, in characters. All citations of the source repeat the quotation."""
+"""Maximum number of characters of a source's quotation, which all citations of the source repeat."""
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The values of bytes that continue a character in UTF-8."""
@@ -101,7 +101,7 @@ class _Places:
         ``start`` may be ``None``.
 
         Positions in the first part may also be positions in the whole text, because ADK joins streamed parts and puts
-        thoughts first. Such a range must equal ``text``. Without ``text``, it counts only if the event has exactly one
+        thoughts first. The text in such a range must equal ``text``. Without ``text``, the event must have exactly one
         text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):

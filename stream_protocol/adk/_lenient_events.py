@@ -1,6 +1,7 @@
 """Read the JSON of an event that a different version of ADK or google-genai may have written.
 
-The pydantic models of ADK and google-genai refuse unknown keys and values. So this module omits them. It imports ADK.
+The pydantic models of ADK and google-genai refuse unknown keys and values, so this module omits them. Importing this
+module loads ADK.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,16 +31,15 @@ _TYPE_ERRORS: Final = (AttributeError, TypeError)
 not a text."""
 
 _ANY_EVENT: Final = {"author": "agent"}
-"""The fields that every event must have."""
 
 _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event, without the fields that the installed ADK cannot read. Logs a warning for each.
+    """Convert JSON to an event, without fields that the installed ADK cannot read. Logs a warning for each.
 
-    Unknown values of google-genai's enums are kept, with a Python warning. Raises ``NotAnEventError`` if the rest of
-    the event cannot be read.
+    google-genai keeps unknown values of its enums, with a Python warning. Raises ``NotAnEventError`` if the rest cannot
+    be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -108,7 +108,7 @@ def _is_of_wrong_type(value: dict[str, Any]) -> bool:
 
 
 def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:
-    """Remove all values that the validation error reports. Return False if the event contains none of them."""
+    """Remove the values that the validation error reports. Return False if there are none."""
     locations: dict[tuple[int, int | str], _Location] = {}
     for item in error.errors(include_url=False, include_context=False):
         path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
@@ -125,18 +125,16 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
 
 @dataclass(frozen=True)
 class _Location:
-    """The location of a value in an event's JSON."""
+    """The location of a value in an event's JSON: its container, and its key or index there."""
 
     container: Any
-    """The dict or list that holds the value."""
     key: int | str
-    """The key or the index of the value in its container."""
     names: list[str]
     """The keys on the path from the event to the value, without list indexes."""
 
     @property
     def index(self) -> int:
-        """The position of the value in its list; -1 if the value is in a dictionary."""
+        """The position of the value in its list; -1 in a dictionary."""
         return self.key if isinstance(self.key, int) else -1
 
     @override
@@ -145,7 +143,7 @@ class _Location:
 
 
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
-    """Return the location of the value to which the path of a pydantic error leads; ``None`` if there is none.
+    """Return the location of the value to which the path of a pydantic error leads.
 
     The path may use other keys than the JSON (camelCase, snake_case). Its steps that name a member of a union are
     skipped.

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 METADATA_KEY: Final = "adk_ui_stream"
-"""The key of this library's object in the ``custom_metadata`` of a stored event."""
+"""The key of this library's object in ``custom_metadata``."""
 
 STEERING_KEY: Final = "steering"
 """The key of a steering message's data (its ``id``) in the object under ``METADATA_KEY``."""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the context that the client sends, in a request's body and in the data of a steering message."""
+"""The key of the client's context, in a request's body and in a steering message's data."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
-"""The key in ``custom_metadata`` that marks a posted event. Its value is the kind of the posted event."""
+"""The key in ``custom_metadata`` that marks a posted event, with its kind as value."""
 
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets, which hold an app's data or the progress of a call."""
 
 POSTED_NESTED: Final = "nested"
-"""The kind of a posted event that contains a nested event."""
+"""The kind of a posted event with a nested event."""
 
 NESTED_EVENT: Final = "adk_ui_stream_nested_event"
 """The key of a nested event in the ``custom_metadata`` of a posted event. The value is ``{"call_id": …, "event": …}``,
@@ -70,7 +70,7 @@ def steering_id(event: "Event") -> str | None:
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the data of a steering message: its id, and its context if it has one. ``None`` for any other event."""
+    """Return the id and the context, if any, of a steering message."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -79,7 +79,7 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message from an event's ``custom_metadata``; ``None`` if there is none."""
+    """Return the id of the steering message from an event's ``custom_metadata``."""
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id
@@ -102,7 +102,7 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event inside a posted event; ``None`` if there is none."""
+    """Return the nested event inside a posted event."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -111,7 +111,7 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the nested events of the answered tool call that ``event`` stores; ``None`` if there are none."""
+    """Return the nested events of the answered tool call that ``event`` stores."""
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -123,7 +123,7 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers; ``None`` if the event stores no number."""
+    """Return the number of the call that this response of the event answers, if it is stored."""
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)
@@ -134,7 +134,7 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
     """Group items by the id of their function response: call id -> list of items.
 
-    ``items``: one item for each function response of the event, in their order.
+    ``items``: one for each function response of the event, in order.
     """
     lists: dict[str, list[T]] = defaultdict(list)
     for response, item in zip(event.get_function_responses(), items, strict=True):
@@ -143,8 +143,7 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for this function response; ``None`` if there is none. ``listed``: the list from
-    ``items_by_id``."""
+    """Return the item for this function response. ``listed``: the list from ``items_by_id``."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
@@ -164,7 +163,7 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the stored title of the tool; ``None`` if there is none."""
+    """Return the stored title of the tool."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 

@@ -90,7 +90,8 @@ def is_relayed(event: "Event") -> bool:
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return the event with the content that an agent behind A2A sent; any other or partial event unchanged."""
+    """Return the event with the content that an agent behind A2A sent. Any other event, or a partial event, stays
+    unchanged."""
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])

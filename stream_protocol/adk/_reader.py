@@ -92,8 +92,7 @@ def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of a partial event that only continues the text or thought ``opened``; ``None`` for any other
-    event.
+    """Return the text of a partial event that only continues the text or thought ``opened``.
 
     Fast, because most events of a run only continue a text.
     """
@@ -114,7 +113,7 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Return a complete event without the sound of a live run, and with the content that an agent behind A2A sent.
+    """Return a complete event without a live run's sound, and with the content that an agent behind A2A sent.
 
     Returns ``complete`` itself if nothing changes.
     """
@@ -300,7 +299,7 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the error of an event, which may be only a finish reason; ``None`` if there is none."""
+    """Return the error of an event, which may be only a finish reason."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -308,10 +307,9 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a partial event: its failure and its speech.
+    """Return the reports of a partial event: its failure, which later complete events may lack, and its speech.
 
-    Later complete events may lack the failure. A model's ``actions`` are read from the complete event that follows.
-    Only for a posted event, they are read here.
+    A posted event's ``actions`` are also read. A model's ``actions`` belong to the complete event that follows.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)
@@ -374,7 +372,7 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
 
 
 def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
-    """Return the provider's tool call or tool result in a part; ``None`` for any other part."""
+    """Return the provider's tool call or tool result in a part."""
     if (code := part.executable_code) is not None:
         value = {"language": code.language.value if code.language else None, "code": code.code}
         return facts.ProviderCall(code.id, CODE_EXECUTION, value)

@@ -37,7 +37,6 @@ class RunningCall:
     args: Mapping[str, Any]
     """The arguments from the model. Callbacks may have changed them before the tool got them."""
     has_returned: bool = False
-    """True after the tool has returned."""
     may_be_silent: bool = False
     """True if a long-running tool has returned nothing. ADK then stores a response only if a callback returns one."""
 
@@ -75,10 +74,8 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Add the calls with the id of ``reference`` in the agent's newest event that has such calls.
-
-        Return the id of the event; empty if there is no such event.
-        """
+        """Add the calls with the id of ``reference`` in the agent's newest event that has them. Return the event's id,
+        or ``""``."""
         for event in reversed(context.session.events):
             if (event.author, event.branch) != (reference.author, reference.branch):
                 continue
@@ -102,16 +99,14 @@ class RunningCalls:
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the started call for which this event requests a confirmation; ``None`` if there is none.
-
-        ``original``: the result of ``confirmed_call``.
-        """
+        """Return the started call for which this event requests a confirmation. ``original``: the result of
+        ``confirmed_call``."""
         known = self._of(event).find_requester(_speaker(event), original)
         running: RunningCall | None = None if known is None else known.entry
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the call that each function response of the event answers, in order. No call is ever returned twice.
+        """Return the call that each function response of the event answers, each only once.
 
         After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
@@ -125,8 +120,7 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which function responses of the event can belong. No call is ever returned
-        twice.
+        """Return up to ``count`` calls to which function responses of the event can belong, each only once.
 
         ``may_be_silent``: True to include long-running tools that have returned nothing.
         """
@@ -166,7 +160,7 @@ def _speaker(event: "Event") -> SpeakerKey:
 
 
 def running_call(context: "ToolContext") -> RunningCall | None:
-    """Return the tool call of this tool context; ``None`` if ``RunningCalls.start`` was not called for it."""
+    """Return the tool call of this tool context; ``None`` before ``RunningCalls.start``."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
 
@@ -219,8 +213,8 @@ class UsedCalls:
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool execution for a call.
 
-        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True for the second execution, after the
-        user's approval.
+        ``args``: from the model, as plain JSON. ``confirmed``: True for the second execution, after the user's
+        approval.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

@@ -125,7 +125,6 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
 
 
 def check_part_name(name: str) -> None:
-    """Raise ``InvalidArgumentError`` if ``name`` is not valid for a data part of an app."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 
@@ -142,7 +141,6 @@ def _check_model(model: Any) -> None:
 
 
 def _check_schema(name: str, schema: Any) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is ``None``, or a dictionary with a JSON schema."""
     is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
     if is_model or not isinstance(schema, Mapping | None):
         hint = f"give {schema.__name__}.model_json_schema()" if is_model else ""

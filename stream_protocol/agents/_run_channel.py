@@ -1,9 +1,8 @@
 """The channel of the current run: code inside a run uses it to add events to the response while ADK yields no event.
 
-A context variable holds the channel for the run's task, the tasks and threads in which ADK executes tools, and the
-tasks of agents inside an ``AgentTool``. Threads that a tool starts, and some tasks that call a tool, cannot read this
-variable. For them, ``_SCOPES`` holds the channel by the context of the tool call. Outside a ``ChatService`` there is no
-channel.
+A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
+agents inside an ``AgentTool``. Threads that a tool starts, and some tasks that call a tool, cannot read this variable.
+For them, ``_SCOPES`` holds the channel by the context of the tool call. Outside a ``ChatService`` there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -97,7 +96,7 @@ def scope_of(context: Context) -> CallScope | None:
 def _around(context: Context) -> Context | None:
     """Return the context of the outermost ``AgentTool`` call around this tool call, or ``None``.
 
-    The agent of an ``AgentTool`` has its own invocation, so a call inside has a different invocation id than the
+    The agent of an ``AgentTool`` has its own invocation. So a call inside it does not have the invocation id of the
     outermost call.
     """
     outermost = _OUTERMOST.get()

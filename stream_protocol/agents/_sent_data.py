@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The maximum number of characters in a progress message. Messages are stored, and may come from a foreign MCP
-server."""
+"""Maximum number of characters in a progress message. Messages are stored, and may come from a foreign MCP server."""
 
 _STORING: Final = Lock()
 """Lock for storing UI widgets, because several threads may store widgets for one ``AgentTool`` call."""

@@ -18,7 +18,7 @@ _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _ID_CHARACTERS: Final = string.ascii_letters + string.digits
 _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
-"""The maximum number of bytes of a response. A longer response fails the check."""
+"""Maximum number of bytes of a response. A longer response fails the check."""
 
 REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
 
@@ -47,7 +47,6 @@ def client_calls(message: UIMessage) -> list[ToolPart]:
 
 
 def text_of(message: UIMessage) -> str:
-    """Return all text of a message."""
     parts = cast("list[Mapping[str, Any]]", message["parts"])
     return "".join(str(part.get("text", "")) for part in parts if part["type"] == "text")
 
@@ -72,12 +71,10 @@ class ChatResponse:
 
     @property
     def message(self) -> UIMessage:
-        """The assistant message so far."""
         return self._reducer.message
 
     @property
     def text(self) -> str:
-        """All text of the message so far."""
         return text_of(self.message)
 
     @property
@@ -87,7 +84,6 @@ class ChatResponse:
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:
-        """Return the tool calls of the message that are in one of these states."""
         return calls_of(self.message, *states)
 
     @property
@@ -108,7 +104,7 @@ class ChatResponse:
 
     @property
     def start_id(self) -> str | None:
-        """The message id in the first ``start`` chunk that has one; ``None`` if there is none."""
+        """The message id in the first ``start`` chunk that has one."""
         starts = (cast("Mapping[str, Any]", each) for each in self.chunks if each["type"] == "start")
         return next((start["messageId"] for start in starts if "messageId" in start), None)
 
@@ -128,7 +124,6 @@ class ChatResponse:
 
     @property
     def last_chunk(self) -> AnyChunk | None:
-        """The newest chunk; ``None`` if there is none."""
         return self.chunks[-1] if self.chunks else None
 
     def _take(self, piece: bytes) -> None:
@@ -181,5 +176,4 @@ async def beginning(response: httpx.Response) -> str:
 
 
 def excerpt(body: bytes | bytearray) -> str:
-    """Return the beginning of a body as text."""
     return body[:_EXCERPT].decode(errors="replace") + "…" * (len(body) > _EXCERPT)

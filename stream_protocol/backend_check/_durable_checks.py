@@ -89,7 +89,6 @@ async def _can_resume(backend: Backend) -> bool:
 
 
 async def _stop_run(chat: Chat) -> None:
-    """Stop the run of the chat with the stop route."""
     status = await chat.stop()
     if status in MISSING:
         raise NotOfferedError(f"During a run, stop gets HTTP {status}.")

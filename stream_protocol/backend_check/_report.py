@@ -39,7 +39,6 @@ def badge(
 def report(
     url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str]
 ) -> Mapping[str, Any]:
-    """Return the report as a JSON object."""
     return {
         "url": url,
         "aiSdk": [*versions],

@@ -66,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one check. ``chunk``: the chunk that breaks the rule, if there is one."""
+    """The result of one check. ``chunk``: the chunk that breaks the rule."""
 
     check: Check
     outcome: Outcome

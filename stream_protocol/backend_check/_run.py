@@ -105,7 +105,6 @@ def _wrong_url(backend: Backend) -> str:
 
 
 def _reason(error: Exception, seconds: float) -> str:
-    """Return the reason why a request got no response."""
     match error:
         case httpx.ConnectTimeout():
             return f"no connection within {seconds:g} seconds"

@@ -1,4 +1,4 @@
-"""Settings for checking a server: prompts, routes and headers. The defaults fit the servers of this package."""
+"""Settings for checking a server. The defaults fit the servers of this package."""
 
 import json
 import math
@@ -19,8 +19,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Prompts, routes and headers for checking a server. The default prompts fit ``adk-ui-stream demo`` and
-    ``init``."""
+    """Prompts, routes and headers. The default prompts fit ``adk-ui-stream demo`` and ``init``."""
 
     text: Prompts = ("Hello",)
     tool: Prompts = ("Compare the weather in Oslo and Rome", "What is on my list?")
@@ -37,10 +36,9 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
-    """The number of seconds without a byte after which a response fails."""
+    """Seconds without a byte after which a response fails."""
 
     def prompts(self, name: str) -> Prompts:
-        """Return the prompts for a feature such as ``tool``."""
         return getattr(self, name)  # type: ignore[no-any-return]  # a field's name
 
 

@@ -1,4 +1,4 @@
-"""Steps that several checks share, and names of the documents that have the rules."""
+"""Steps that several checks share, and names of the documents with the rules."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +16,6 @@ HTTP: Final = "RFC 9110, section 15.5"
 PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 POLLS: Final = 20
 SECONDS_BETWEEN: Final = 0.2
-"""The number of seconds between two polls."""
 TOO_SHORT: Final = "The response to the `long` prompt is too short: set a prompt with a longer response."
 
 
@@ -26,12 +25,10 @@ def first_prompt(backend: Backend, feature: str = "text") -> str:
 
 
 def has_text(response: ChatResponse) -> bool:
-    """Return True if the response has text so far."""
     return bool(response.text)
 
 
 def require_text(response: ChatResponse) -> None:
-    """Raise ``BrokenError`` if the response has no text."""
     if not has_text(response):
         raise BrokenError("The response has no text.", chunk=response.last_chunk)
 
@@ -92,7 +89,6 @@ async def read_beginning(response: ChatResponse, chat: Chat) -> None:
 
 
 def is_over(response: ChatResponse) -> bool:
-    """Return True if the response has ended."""
     return response.terminal is not None or response.ended
 
 

@@ -33,11 +33,11 @@ NO_ROUTE: Final = (405, 501)
 """HTTP statuses of a server that cannot delete chats. 404 is not one, because it may mean an unknown chat."""
 
 SLOW_SECONDS: Final = 0.05
-"""The number of seconds that a slow reader pauses after each piece."""
+"""Seconds that a slow reader pauses after each piece."""
 
 
 class Backend:
-    """The checked server, with the settings and findings that all checks share."""
+    """The checked server, with the settings and findings of all checks."""
 
     def __init__(
         self,
@@ -60,10 +60,8 @@ class Backend:
         self.working_prompts: dict[str, str] = {}
         """Feature -> the prompt that made the server use the feature."""
         self.chat_ids: list[str] = []
-        """The ids of the chats that the checks have created."""
 
     def route(self, template: str, chat_id: str) -> str:
-        """Return the URL of a route for one chat."""
         base = urlunsplit(urlsplit(self.url)._replace(query="", fragment="")).rstrip("/")
         return urljoin(self.url, template.replace("{url}", base).replace("{id}", quote(chat_id, safe="")))
 
@@ -95,7 +93,6 @@ class Backend:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of a POST request."""
         return {"content-type": "application/json", **self.settings.headers}
 
 
@@ -139,14 +136,14 @@ class Chat:
         self.messages.append(cast("UIMessage", {"parts": parts, "id": random_id(), "role": "user"}))
 
     async def send(self, text: str, *files: Mapping[str, str]) -> ChatResponse:
-        """Send a user message, and return the whole response. Raises ``BrokenError`` if the stream is invalid."""
+        """Send a user message, and return the whole response. Raises ``BrokenError`` for an invalid stream."""
         self.add_user_message(text, *files)
         return await self.submit()
 
     async def submit(
         self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
     ) -> ChatResponse:
-        """Send the messages, and return the whole response. ``slow``: True to read slowly."""
+        """Send the messages, and return the whole response."""
         http = self.backend.slow_http if slow else self.backend.http
         async with self.open(trigger, message_id=message_id, http=http) as response:
             await response.require_stream()

@@ -19,7 +19,7 @@ from stream_protocol.backend_check._stock_client import MESSAGES, Backend, Chat,
 HEADERS: Final = "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx"
 DEPTH: Final = 100_000
 BUFFERED_SECONDS: Final = 1.0
-"""The number of seconds after which a response that arrives in one piece counts as buffered."""
+"""Seconds after which a response that arrives in one piece counts as buffered."""
 
 
 async def _text_answer(backend: Backend) -> None:

@@ -48,8 +48,7 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Approve or deny the pending calls, and read the next response. Return the calls after this response, and the
-    response."""
+    """Approve or deny the pending calls, and read the next response. Return the calls after it, and the response."""
     chat = await with_approval(backend)
     pending = pending_approvals(chat)
     chat.answer_approvals(approved=approved, reason=None if approved else "Not today.")
@@ -61,7 +60,6 @@ async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart]
 
 
 def pending_approvals(chat: Chat) -> set[str]:
-    """Return the ids of the calls of the last message that wait for approval."""
     return {call["toolCallId"] for call in calls_of(chat.messages[-1], "approval-requested")}
 
 

@@ -54,7 +54,7 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return the error text for a line that begins an HTTP error response; ``None`` for any other line."""
+    """Return the error text for a line that begins an HTTP error response."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
@@ -62,7 +62,6 @@ def later_error(line: str) -> str | None:
 
 
 def unknown_text_reason(text: str) -> str:
-    """Return the reason why a text is neither a stream nor a recording."""
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"
     if _ERROR_BODY.match(text):
@@ -74,7 +73,7 @@ def unknown_text_reason(text: str) -> str:
 
 
 def python_hint(data: str) -> str | None:
-    """Return advice for data that is the ``str()`` of a Python object; ``None`` for any other data."""
+    """Return advice for data that is the ``str()`` of a Python object."""
     if (found := _PYTHON.match(data)) is None:
         return None
     if found[0].endswith("{'"):

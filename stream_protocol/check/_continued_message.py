@@ -8,8 +8,10 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""The maximum number of parts of a message in memory, the newest parts. A server that always sends the same message id
-creates one endless message."""
+"""Maximum number of parts of a message in memory. The newest parts stay.
+
+A server that always sends the same message id creates one endless message.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class ContinuedMessage:
     """Call id -> the call before the user approved or answered it."""
 
     def contains(self, chunk: Mapping[str, Any]) -> bool:
-        """Return True if the chunk is for a call of this message, or for the approval of such a call."""
+        """Return True if the chunk belongs to a call of this message, or to its approval."""
         if "toolCallId" in chunk:
             return has_call(self.message, chunk["toolCallId"])
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
@@ -32,9 +34,9 @@ class ContinuedMessage:
         """Return the message after the response, without assumed answers: calls that the response does not mention wait
         again.
 
-        ``message``: the message with all calls answered. ``used``: the ids of calls in the response. A single waiting
-        call keeps its answer if the response mentions only new calls, because the client would not have sent the
-        request without the answer.
+        ``message``: the message with all calls answered. ``used``: the ids of calls in the response. If the response
+        mentions only new calls, a single waiting call keeps its answer. Without this answer, the client would not have
+        sent the request.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -50,7 +52,6 @@ def calls_only(message: UIMessage) -> UIMessage:
 
 
 def has_call(message: UIMessage, call_id: str | None) -> bool:
-    """Return True if the message has a call with this id."""
     return any(is_tool_part(part) and part["toolCallId"] == call_id for part in message["parts"])
 
 
@@ -61,7 +62,6 @@ def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
 
 
 def is_waiting(message: UIMessage) -> bool:
-    """Return True if a call of the message has not ended."""
     return any(is_tool_part(part) and not has_ended(part) for part in message["parts"])
 
 

@@ -11,7 +11,7 @@ from stream_protocol.wire.client import Refusal, refusal
 
 
 def json_problem(data: str) -> Problem:
-    """Return the problem of data that the client's JSON parser refuses."""
+    """Return the reason why the client's JSON parser refuses data."""
     if not data.strip():
         return Problem(Rule.EMPTY_DATA, "The data is empty.")
     if is_json(data):
@@ -57,7 +57,7 @@ def chunk_type(chunk: Any) -> str:
 
 
 def schema_problem(chunk: Any, refused: Refusal) -> Problem:
-    """Return the problem of a chunk that the client's schema refuses."""
+    """Return the reason why the client's schema refuses a chunk."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):

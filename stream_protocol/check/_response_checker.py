@@ -92,7 +92,6 @@ class ResponseChecker:
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
         self._used: set[str] = set()
-        """The ids of calls that the response mentions."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
         """The ids of calls that had ended before the response. They may end once more, because the user may have
@@ -119,7 +118,6 @@ class ResponseChecker:
             yield problem
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yield the problems of the next chunk."""
         if self._failed:
             return
         if self._terminal == "error":
@@ -164,7 +162,7 @@ class ResponseChecker:
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continue the last message, if the first content of the response belongs to a call of this message."""
+        """Continue the last message, if the response's first content belongs to one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if chunk["type"] == "start-step":
@@ -284,7 +282,6 @@ class ResponseChecker:
 
     @cached_property
     def _earlier_calls(self) -> frozenset[str]:
-        """The ids of calls in the client's other messages."""
         parts = (part for message in self._earlier for part in message["parts"])
         return frozenset(part["toolCallId"] for part in parts if is_tool_part(part))
 
@@ -294,7 +291,6 @@ class ResponseChecker:
                 yield f"{kind.capitalize()} {short_json(part_id)}"
 
     def end(self) -> Iterator[Problem]:
-        """Yield the problems at the end of the response."""
         if self._failed:
             return
         if self._terminal is None:
@@ -335,7 +331,6 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Return True if the call waits for the client or the user."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

@@ -17,11 +17,11 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""The maximum number of messages in memory. A response that continues an older message is checked as a new message."""
+"""Maximum number of messages in memory. A response that continues an older message is checked as a new message."""
 
 
 class SimulatedChat:
-    """A simulated client of one version, with its messages."""
+    """A simulated client of one version."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
@@ -30,7 +30,6 @@ class SimulatedChat:
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yield the problems of the next chunk."""
         if self._response is None:
             yield from self._begin_response(chunk)
         yield from self._current().check_chunk(chunk)
@@ -40,7 +39,6 @@ class SimulatedChat:
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:
-        """End the response. Yield its problems."""
         response = self._current()
         yield from response.end()
         self._response = None

@@ -22,7 +22,6 @@ class StreamChecker:
         self._line = 1
         self._chunk = 0
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
-        """The problems of the current response that were reported."""
         self.in_response = False
         """True after data of a response, until the response ends."""
         self._has_terminal = False
@@ -56,7 +55,6 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def end_response(self) -> Iterator[Finding]:
-        """End a response, and yield its findings."""
         yield from self._findings(lambda chat: chat.end_response())
         self._reported.clear()
         self.in_response = self._has_terminal = False

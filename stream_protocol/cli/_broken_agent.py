@@ -27,7 +27,6 @@ WATCHED: Final = (".py", ".yaml", ".yml", ".env", ".md", ".txt")
 """Suffixes of an agent's files: code, configuration, keys and prompts."""
 
 RETRY_SECONDS: Final = 1
-"""The number of seconds in the ``Retry-After`` header."""
 
 METHODS: Final = ("DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT")
 
@@ -39,12 +38,11 @@ class AgentFiles(DefaultFilter):
     """Filter for ``watchfiles`` that selects an agent's files, and skips ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Return True if a change of this file requires a reload of the agent."""
         return path.endswith(WATCHED) and super().__call__(change, path)
 
 
 def read_files(folder: Path) -> Files:
-    """Return the modification times and sizes of the agent's files in the folder and its subfolders."""
+    """Return the modification times and sizes of the agent's files."""
     is_agent_file = AgentFiles()
     files: Files = {}
     for parent, folders, names in os.walk(folder):
@@ -61,9 +59,9 @@ def read_files(folder: Path) -> Files:
 def answer_until_changed(
     server: AgentServer, listener: socket.socket, text: str, is_changed: Callable[[], bool]
 ) -> None:
-    """Refuse every request with 503 and ``text``, until the process is stopped or ``is_changed()`` returns True.
+    """Refuse every request with 503 and ``text``, until ``is_changed()`` returns True or the process is stopped.
 
-    ``is_changed()`` is called before each connection is accepted. If it returns True, the connection stays in the
+    ``is_changed()`` is called before each connection is accepted. If it returns True, the connection waits in the
     socket's queue for the next process.
     """
 

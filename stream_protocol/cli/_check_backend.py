@@ -37,16 +37,13 @@ if TYPE_CHECKING:
 
 _COLORS: Final = {Outcome.HOLDS: "green", Outcome.BROKEN: "red", Outcome.NOT_OFFERED: "yellow"}
 _INDENT: Final = 15
-"""The number of columns before the name of a check."""
 
 
 def check_backend(
     url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
 ) -> bool:
-    """Check the server, and print the report. The checks may take minutes, so their progress is shown on stderr.
-
-    Returns True if the server breaks no rule and has all features of the profiles in ``claimed``.
-    """
+    """Check the server, and print the report, with progress on stderr. Return True if the server breaks no rule and has
+    all features of the profiles in ``claimed``."""
     _check_url(url)
     checks = checks_of(claimed or PROFILES)
     known: list[Result] = []
@@ -83,10 +80,8 @@ def check_backend(
 
 @contextmanager
 def _ends_as_after_ctrl_c() -> Iterator[None]:
-    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C.
-
-    Without this, the signals would end the process before it deletes the chats that the checks have created.
-    """
+    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C, so that the checks' chats are
+    deleted."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     default = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in default:

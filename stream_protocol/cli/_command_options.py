@@ -41,7 +41,6 @@ class AiSdk(AiSdkParam):
     name = "version"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AiSdkOption:
-        """Return the version. Raises ``click.BadParameter`` for a text that is not a version."""
         ai_sdk: AiSdkOption = major_version(value) if value in AI_SDK_MAJORS.choices else value
         try:
             client_version(ai_sdk)
@@ -61,7 +60,7 @@ class PathText(TextParam):
         self._or_url = or_url
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the path. Raises ``click.BadParameter`` for an empty path and for a URL."""
+        """Return the path. Refuses an empty path, and a URL unless ``or_url`` was set."""
         if not value:
             self.fail("The path must not be empty.", param, ctx)
         if not self._or_url and str(value).startswith(("http://", "https://")):
@@ -69,12 +68,11 @@ class PathText(TextParam):
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return one item that tells the shell to complete paths."""
         return [CompletionItem(incomplete, type=self._kind)]
 
 
 PROBE_SECONDS: Final = 0.2
-"""The number of seconds within which a server on this machine accepts a connection."""
+"""Seconds within which a server on this machine accepts a connection."""
 
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to connect to
 """Address that accepts connections from all machines -> address at which this machine reaches the server."""
@@ -85,7 +83,6 @@ FOLDER: Final = PathText("dir")
 
 
 def major_version(choice: str) -> AiSdkVersion:
-    """Return the major version for a choice of ``AI_SDK_MAJORS``."""
     return 7 if choice == "7" else 6
 
 
@@ -95,7 +92,6 @@ class AttributeName(TextParam):
     name = "attribute"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. Raises ``click.BadParameter`` for a text that is not ``module:attr``."""
         module, _, attribute = str(value).partition(":")
         if not all(word.isidentifier() for word in (*module.split("."), attribute)):
             self.fail(f"{value!r} is not module:attr, such as my_package.agent:screen", param, ctx)
@@ -108,7 +104,6 @@ class Origin(TextParam):
     name = "origin"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the origin. Raises ``click.BadParameter`` for a text that is not an origin."""
         try:
             (origin,) = check_origins("--cors-origin", [value])
         except StreamProtocolError as error:
@@ -132,7 +127,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name; empty for no header. Raises ``click.BadParameter`` for an invalid name."""
+        """Return the name, which may be empty for no header."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -154,7 +149,6 @@ class Pace(FloatParam):
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the factor. Raises ``click.BadParameter`` for an invalid value."""
         if isinstance(value, float):
             return value
         try:
@@ -177,7 +171,7 @@ class Seconds(FloatParam):
         self._min_open = min_open
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Raises ``click.BadParameter`` for other values, such as NaN."""
+        """Return the number. Refuses other values, such as NaN."""
         try:
             seconds = float(value)
         except (ValueError, OverflowError):
@@ -196,7 +190,6 @@ class Count(IntParam):
     name = "count"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number. Raises ``click.BadParameter`` for other values."""
         count = _whole_number(value, 1, sys.maxsize)
         return count or self.fail(f"{shown(value)}: use a whole number from 1", param, ctx)
 
@@ -207,7 +200,6 @@ class Port(IntParam):
     name = "port"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number. Raises ``click.BadParameter`` for a value that is not a port."""
         port = _whole_number(value, 0, MAX_PORT)
         if port is None:
             self.fail(f"{shown(value)} is not a port: use a number from 0 to {MAX_PORT}", param, ctx)
@@ -224,8 +216,7 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End the command with exit code 2 if a server already listens on the port. Call this function before ADK is
-    loaded."""
+    """End the command with exit code 2 if a server already listens on the port. Call this before ADK is loaded."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.settimeout(PROBE_SECONDS)
@@ -244,7 +235,7 @@ def require_free_port(host: str, port: int) -> None:
 def refuse_combination(option: str, allowed: Container[str]) -> None:
     """End the command with exit code 2 if the command line has an option that is not in ``allowed``.
 
-    ``option``: the option that excludes the others, for the error message.
+    ``option``: the option that excludes the others.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
@@ -252,7 +243,7 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if the command line has one of the options ``needing``, which need ``option``.
+    """End the command with exit code 2 if one of the options ``needing`` is used without ``option``.
 
     Call this function only if ``option`` is missing.
     """

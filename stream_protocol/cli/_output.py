@@ -20,10 +20,9 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
-"""The maximum number of bytes of output that wait in memory. More output goes to a temporary file."""
+"""Maximum number of bytes of output that wait in memory. More output goes to a temporary file."""
 
 SECONDS_BETWEEN: Final = 1.0
-"""The number of seconds between two updates of the progress line."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
@@ -79,17 +78,16 @@ def _write(number: int, data: bytes) -> None:
 
 
 def print_stopped() -> None:
-    """Print on a new line of a terminal that the server has stopped, because Ctrl-C prints ``^C``."""
+    """Print on a terminal that the server has stopped, on a new line after the ``^C`` of Ctrl-C."""
     if sys.stderr.isatty():
         click.echo("\nStopped.", err=True)
 
 
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
-    """Context manager that shows a progress line with the elapsed seconds on a terminal's stderr, after the first
-    second.
+    """Context manager that shows a progress line with the seconds on a terminal's stderr, after the first second.
 
-    ``doing``: a text such as ``Checking big.sse``, or a function that returns the current text.
+    ``doing``: a text such as ``Checking big.sse``, or a function that returns it.
     """
     if not can_move_cursor(sys.stderr):
         yield

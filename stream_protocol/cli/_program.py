@@ -21,7 +21,6 @@ INTERRUPTED: Final = 130
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""The terminal sequence that clears the current line."""
 
 _MAX_WIDTH: Final = 100
 """The maximum width of the help, in columns."""
@@ -40,7 +39,6 @@ def _dim_defaults(line: str) -> str:
 _THEME: Final = HelpTheme(
     heading=Style(fg="green", bold=True), invoked_command=Style(bold=True), col1=Style(fg="cyan"), col2=_dim_defaults
 )
-"""Colors that are readable on dark and light terminals."""
 
 
 class _Formatter(HelpFormatter):
@@ -76,7 +74,6 @@ class Program(click.Group):
         self._headings = headings
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands of the group below their headings."""
         write_sections(
             formatter,
             {
@@ -112,13 +109,12 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. The environment variables ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
+        """Parse the arguments. ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
         extra.setdefault("color", color_choice())
         with exit_on_closed_pipe():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that the arguments name."""
         with exit_on_closed_pipe():
             return super().invoke(ctx)
 
@@ -160,7 +156,6 @@ class DocumentedCommand(click.Command):
         self.always_on = always_on
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the command, including its help options."""
         *own, help_option = super().get_params(ctx)
         return [*own, *([self._short_help] if self._common else ()), help_option]
 
@@ -181,7 +176,7 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return the options of each section, in the order of declaration: heading -> options with their help."""
+        """Return heading -> options with their help, in the order of declaration."""
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -193,7 +188,6 @@ class DocumentedCommand(click.Command):
         return sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in their sections."""
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -207,7 +201,7 @@ class DocumentedCommand(click.Command):
 def color_choice() -> bool | None:
     """Return False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, and otherwise ``None``.
 
-    Click then prints colors only on a terminal.
+    With ``None``, Click prints colors only on a terminal.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -235,10 +229,8 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exception that ends the process with exit code 2. ``text``: the reason, which is already on stderr.
-
-    ``is_fixable``: True if a change of the agent's files may help.
-    """
+    """Exception that ends the process with exit code 2. ``text``: the reason on stderr. ``is_fixable``: True if a
+    change of the agent's files may help."""
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:
         super().__init__(2)
@@ -253,13 +245,12 @@ def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
 
 
 def warn(text: str) -> None:
-    """Print a warning as one line on stderr."""
     _print_line(text, "yellow")
 
 
 @contextmanager
 def exit_on_closed_pipe() -> Iterator[None]:
-    """Context manager that exits with code 0 if the reader of stdout has closed the pipe."""
+    """Context manager that exits with code 0 after the reader of stdout has closed the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -281,8 +272,7 @@ def _print_line(text: str, color: str) -> None:
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error line for an unknown option, such as the command that has the option, or a similar
-    option."""
+    """Return the end of the error line for an unknown option: the command or file that has it, or a similar option."""
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):
         if option in command.always_on:

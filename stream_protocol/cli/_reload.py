@@ -32,7 +32,6 @@ REFUSED: Final = 2
 """The exit code of a child that has refused the command line."""
 
 POLL_MS: Final = 200
-"""The number of milliseconds between two checks of the child."""
 
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
@@ -86,8 +85,8 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """The end of the previous child, if it died; otherwise ``None``. The newest child refuses requests with this
-        text."""
+        """The error text with which the newest child refuses requests, because the previous child has died; otherwise
+        ``None``."""
         self._watcher_may_repeat = False
         """True if the watcher may still report the change for which the newest child was started."""
         self._start()
@@ -115,7 +114,6 @@ class _Supervisor:
             self._start(died=f"the agent's process ended with exit code {self._process.exitcode}")
 
     def stop(self) -> None:
-        """Stop the child. Kill it if it does not end within ``STOP_SECONDS``."""
         self._process.terminate()
         self._process.join(STOP_SECONDS)
         self._process.kill()

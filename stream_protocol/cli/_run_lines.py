@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 _CHAT_LENGTH: Final = 8
-"""The maximum number of characters of a chat's id in a line."""
 
 _AGENT_LENGTH: Final = 20
-"""The maximum number of characters of an agent's name in a line."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""Beginnings of the SSE events that complete the input of a tool call. Each call has exactly one such event."""
+"""Beginnings of the SSE events that complete a tool call's input, one for each call."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 
@@ -41,7 +39,6 @@ class RunLines:
         self._hint = hint
 
     def turn(self, request: ChatRequest, *, app_name: str, **_how: object) -> RunLine:
-        """Return the recorder of one run."""
         return RunLine(self, request.id, app_name)
 
     def take_hint(self) -> str:
@@ -67,7 +64,6 @@ class RunLine:
         """Do nothing."""
 
     def event(self, event: Event) -> None:
-        """Store the agent and the tokens of an event."""
         facts = read(event)
         if not facts.in_users_name:
             self._agent = facts.speaker[0]
@@ -76,17 +72,15 @@ class RunLine:
             self._tokens += usage.total
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Count the tool calls in the chunks that were sent."""
+        """Count the tool calls."""
         for item in sse:
             self._tools += item.startswith(_TOOL_CALLS)
             self._needs_approval = self._needs_approval or item.startswith(_APPROVAL)
 
     def failed(self, error: BaseException) -> None:
-        """Store the name of the error with which the run fails."""
         self._cause = error_name(error)
 
     def end(self, outcome: Ending | None) -> None:
-        """Print the line for the run."""
         facts = [
             time.strftime("%H:%M:%S"),
             f"chat {_shortened(self._chat_id, _CHAT_LENGTH)}",

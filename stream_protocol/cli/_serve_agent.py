@@ -102,12 +102,12 @@ class AgentServer:
     began: float
     """The start time of the command, from ``time.monotonic()``."""
     is_demo: bool = False
-    """True for ``adk-ui-stream demo``, False for ``serve``."""
     suggestions: Sequence[Suggestion] = ()
     """Prompts that the chat page suggests in an empty chat."""
 
     def load(self) -> Loaded:
-        """Load the agent, and open the stores. Ends the process with exit code 2 if this fails."""
+        """Load the agent, and open the stores. Ends the process with exit code 2 if the agent or a store cannot be
+        used."""
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
@@ -158,7 +158,6 @@ class AgentServer:
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
-        """Configure the log of this process with the options."""
         log_to_terminal(
             verbose=self.options.verbosity == "verbose",
             log_format=self.options.log_format,

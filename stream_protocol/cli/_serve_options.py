@@ -26,7 +26,7 @@ from stream_protocol.cli._command_options import (
 from stream_protocol.cli._program import refuse
 
 SETTINGS: Final = Path("pyproject.toml")
-"""The file in the current folder with options that the command line does not have."""
+"""The file in the current folder with options that the command line lacks."""
 
 TABLE: Final = ("tool", "adk-ui-stream", "serve")
 """The path of the table with the options in the file ``SETTINGS``."""
@@ -288,7 +288,7 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help. ``names``: default is all fields."""
+    """Return the options of the command line, in the order of the help."""
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
@@ -304,13 +304,11 @@ def sections() -> dict[str, str]:
 
 
 COMMON: Final = frozenset(each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["common"])
-"""The names of the options in the short help (``-h``)."""
 
 
 BESIDE_REPLAY: Final = frozenset(
     each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["beside_replay"]
 )
-"""The names of the options that can be combined with ``--replay``."""
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:

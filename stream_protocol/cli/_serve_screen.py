@@ -24,8 +24,8 @@ def show_screen(
 ) -> None:
     """Print the headline, the links and the rows. ``links`` and ``rows``: label -> text.
 
-    ``seconds``: the duration of the start. ``missing``: settings that the model needs, such as a key. Without a
-    terminal, the output is for scripts: each row is one line, and the headline ends with ``url``.
+    ``missing``: settings that the model needs, such as a key. Without a terminal, the output is for scripts: each row
+    is one line, and the headline ends with ``url``.
     """
     color = color_choice()  # child processes of `--reload` have no click context with this choice
     on_terminal = sys.stdout.isatty()

@@ -16,13 +16,13 @@ from stream_protocol.serving.adk_runner import Target, TargetError, load_problem
 _T = TypeVar("_T")
 
 MAX_FILES: Final = 10
-"""The maximum number of files in a folder that are checked for a recording."""
+"""Maximum number of files in a folder that are checked for a recording."""
 
 
 def load_or_refuse(target: str, command: str) -> Target:
-    """Load the agent, App or Runner. Ends the process with exit code 2 if this fails.
+    """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
 
-    ``command``: the command line for the error message, with ``{}`` in place of the target.
+    ``command``: the command line for the error message, with ``{}`` for the target.
     """
     try:
         return load_target(target)
@@ -36,10 +36,9 @@ def load_or_refuse(target: str, command: str) -> Target:
 
 
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
-    """Load the object ``module:attr`` that an option names, after the target is loaded. ``None`` if the option is not
-    set.
+    """Load the object ``module:attr`` that an option names, after the target is loaded.
 
-    Ends the process with exit code 2 if this fails, or if the object is not an instance of ``kind``.
+    Ends the process with exit code 2 if the object cannot be loaded, or is not an instance of ``kind``.
     """
     if name is None:
         return None

@@ -14,10 +14,10 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""The maximum number of characters of a tool's input or output, except on a terminal."""
+"""Maximum number of characters of a tool's input or output without a terminal."""
 
 _SHORTEST: Final = 20
-"""The minimum number of characters of a value on a narrow terminal."""
+"""Minimum number of characters of a value on a narrow terminal."""
 
 _RESET: Final = "\x1b[0m"
 
@@ -35,9 +35,8 @@ class Transcript:
         self._open: tuple[str, str] | None = None
         """Kind and id of the text that is being streamed."""
         self._calls: dict[str, str] = {}
-        """Tool call id -> tool name."""
         self._last_call = ""
-        """The id of the tool call on the last printed line; empty if there is none."""
+        """The id of the tool call on the last printed line, if any."""
 
     def user_message(self, message: UIMessage) -> str:
         """Return the text of a user message, or the user's approvals in an assistant message."""
@@ -85,7 +84,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return the line end that is missing at the end of a response, if any."""
+        """Return the line end that is missing at the end of a response; empty if none is missing."""
         if self._open is None:
             return ""
         kind, _ = self._open
@@ -130,7 +129,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return a line with the speaker's name, if the speaker has changed."""
+        """Return a line with the speaker's name; empty if the speaker has not changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -152,7 +151,10 @@ def _arrow() -> str:
 
 
 def _short(value: Any, *, before: str) -> str:
-    """Return a value on one line, and truncate it. ``before``: the text before the value on the line."""
+    """Return a value on one line: a text unchanged, or JSON. Long values are truncated.
+
+    ``before``: the text before the value on the line.
+    """
     columns = shutil.get_terminal_size().columns - len(before) - 1
     length = max(columns, _SHORTEST) if sys.stdout.isatty() else _VALUE_LENGTH
     if isinstance(value, Mapping) and set(value) == {"result"}:

@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 POLL_SECONDS: Final = 0.2
-"""The number of seconds between two checks of the workers."""
 
 PAUSE_SECONDS: Final = 1.0
-"""The number of seconds before a worker that died during its start is replaced, while the cause may still exist."""
+"""Seconds before a worker that died during its start is replaced. Without this pause, the cause might still exist."""
 
 FORCED_SECONDS: Final = 5.0
-"""The number of seconds that a worker may take to end after a second signal, before it is killed."""
+"""Seconds that a worker may take to end after a second signal, before it is killed."""
 
 if sys.platform == "win32":
     PROCESSES: Final = multiprocessing.get_context("spawn")
@@ -43,7 +42,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked, and which loads ADK meanwhile."""
+    """Start the process from which workers are forked. It loads ADK while this process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -57,7 +56,7 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Start a process that serves the agent. ``announced``: an event that is set once the process serves."""
+    """Start a process that serves the agent. ``announced``: set once the process serves."""
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
     process.start()
@@ -94,8 +93,8 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that reserves the address for the workers.
 
-    On Linux, this is a new socket that does not listen, and ``listener`` is closed, because it would prevent the
-    workers' sockets. On other systems, the result is ``listener``.
+    On Linux, this is a new socket that does not listen, and ``listener`` is closed. Workers cannot bind their sockets
+    while ``listener`` is open. On other systems, the result is ``listener``.
     """
     if sys.platform != "linux":
         return listener
@@ -105,7 +104,7 @@ def reserved_address(listener: socket.socket) -> socket.socket:
 
 
 def workers_socket(reserved: socket.socket) -> socket.socket:
-    """Return the socket from which a worker accepts connections, on Linux a new socket."""
+    """Return the socket from which a worker accepts connections."""
     if sys.platform != "linux":
         return reserved
     own = _bound_beside(reserved.family, reserved.getsockname())
@@ -140,7 +139,8 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Serve until a signal has ended all workers. SIGTERM then also ends this process."""
+        """Serve until a signal has ended all workers. After SIGTERM, this process then also ends itself with
+        SIGTERM."""
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - slow; workers start meanwhile
 
         self._server.set_up_log()

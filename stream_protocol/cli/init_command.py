@@ -31,7 +31,7 @@ _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
 
 _DISTRIBUTION: Final = "adk-ui-stream"
 _REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)
-"""Pattern for the line of this package in the template's ``requirements.txt``."""
+"""Pattern for this package's line in the template's ``requirements.txt``."""
 
 _PAGE_SECTION: Final = b"\n## The page\n"
 
@@ -92,7 +92,8 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 
 
 def _package(folder: Path) -> str:
-    """Return the name of the project's Python package. Ends the process if the folder's name does not fit."""
+    """Return the name of the project's Python package. Ends the process if the folder's name cannot be a package's
+    name."""
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption, AiSdkVersion, UIMessage
 
 CHAT_ID = "recorded"
-"""The id of the chat in the requests."""
 
 
 _EXAMPLES: Final = {

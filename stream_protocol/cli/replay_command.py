@@ -116,7 +116,6 @@ def _output(
 
 
 def _text(path: Path, session: str | None, turn: int | None, pace: float, options: ConverterOptions) -> Iterator[str]:
-    """Yield the conversation as text, in pieces."""
     from stream_protocol.cli._transcript import Transcript
     from stream_protocol.recording import replay_sse, select_turn
 
@@ -174,17 +173,15 @@ def _load(path: Path, session: str | None, turn: int | None, pace: float) -> tup
 
 
 def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the chunk of each SSE event as a line of JSON."""
     return (event[len(b"data: ") : -1] for event in events if event != SSE_DONE)
 
 
 def _message_array(messages: Iterable[UIMessage]) -> bytes:
-    """Return a JSON array with one message on each line."""
     return b"[\n" + b",\n".join(map(_json, messages)) + b"\n]\n"
 
 
 def _json(message: UIMessage) -> bytes:
-    """Return the message as JSON, without lone surrogates, which UTF-8 cannot encode."""
+    """Return the message as JSON. Lone surrogates are replaced, because UTF-8 cannot encode them."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

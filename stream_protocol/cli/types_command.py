@@ -76,7 +76,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """Return one line about the difference between the file and the expected text; ``None`` if they are equal."""
+    """Return one line about the difference between the file and the expected text."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

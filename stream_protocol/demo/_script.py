@@ -17,11 +17,10 @@ from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 PACE: Final = 0.04
-"""The number of seconds between two fragments."""
+"""Seconds between two fragments."""
 
 
 def scripted_model() -> ScriptedLlm:
-    """Return the scripted model of the travel guide."""
     hiccup = features.Hiccup()
     scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
     return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
@@ -36,7 +35,6 @@ def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[St
 
 
 def scripted_foodie() -> ScriptedLlm:
-    """Return the scripted model of the restaurant agent."""
     return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
 
 

@@ -73,7 +73,7 @@ class CallJournal:
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the stored result of the call ``name``; ``None`` if there is none."""
+        """Return the stored result of the call ``name``."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":

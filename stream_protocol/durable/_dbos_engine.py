@@ -355,7 +355,10 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Stop the threads with which this engine's DBOS polls every second, for features that the engine does not use."""
+    """Stop the threads with which this engine's DBOS polls every second.
+
+    They serve features that the engine does not use: queues, schedules, delayed workflows and timeouts.
+    """
     for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()
 

@@ -78,8 +78,8 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
     """Return the name under which the result of the tool call is stored.
 
-    It depends on the arguments from the model, because callbacks may change them differently in each execution of the
-    run.
+    It depends on the arguments from the model. Callbacks may change the tool's arguments, differently in each execution
+    of the run.
     """
     # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)

@@ -25,8 +25,8 @@ FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
 
 OLDEST_FORMAT: Final = 1
-"""The oldest stored format that this release reads. Its runs have no deployment name, and its tool calls only ids as
-names."""
+"""The oldest stored format that this release reads. Its runs have no deployment name, and its tool calls are named by
+their ids."""
 
 RUN: Final = "adk_ui_stream.run.2"
 OLDEST_RUN: Final = "adk_ui_stream.run"
@@ -44,7 +44,7 @@ END: Final = "end "
 attribute."""
 
 ERROR_TEXT: Final = "error"
-"""Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""
+"""Name of the workflow attribute with the client's error text. See ``ToldEnd``."""
 
 SHOWN: Final = "shown"
 """Name of the workflow attribute with the ids of the shown events. See ``ToldEnd``."""
@@ -53,7 +53,7 @@ UNFINISHED: Final = "text"
 """Name of the workflow attribute with the unfinished text that the client saw. See ``ToldEnd``."""
 
 ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
-"""The stored name of each end of an execution. Released versions use these names."""
+"""The stored name of each end of an execution. Released versions use these names, so the names must not change."""
 
 STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
@@ -76,7 +76,8 @@ def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
 
 
 def workflow_id(record: RunRecord) -> str:
-    """Return the id of a run's workflow. It contains only hashes, because a user id may be an email address."""
+    """Return the id of a run's workflow. It contains hashes of user, chat and deployment, because a user id may be an
+    email address."""
     named = record.deployment
     prefix = (
         OLDEST_PREFIX if named is None else _deployment_prefix([named["app"], named["run_log"], named["session_store"]])

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
-"""The accepted schemes of a store's URL. DBOS would treat any other scheme as PostgreSQL or as a file."""
+"""The accepted schemes of a store's URL, without the driver. DBOS would treat any other scheme as PostgreSQL or as a
+file."""
 
 CONNECT_SECONDS: Final = 10
 """Seconds to wait for a connection to the store."""
@@ -70,7 +71,6 @@ def check_store_url(url: str) -> None:
 
 
 def sqlite_is_too_old() -> bool:
-    """Return True if the installed SQLite is too old for DBOS."""
     return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
 
 
@@ -127,10 +127,10 @@ class StoreFile:
         return "" if self._path is None else self._path.name
 
     def take(self) -> bool:
-        """Lock the SQLite file until ``free`` or the end of this process. Returns False if another process holds the
+        """Lock the SQLite file until ``free`` or the end of this process. Return False if another process holds the
         lock.
 
-        A missing file is created, and only its owner can read it, because it contains messages.
+        A missing file is created for its owner alone, because it contains messages.
         """
         if self._path is None or self._lock is not None:
             return True
@@ -146,7 +146,6 @@ class StoreFile:
         return True
 
     def free(self) -> None:
-        """Unlock the SQLite file."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_protocol.inspector._inspector import InspectedTurn
 
 MAX_RESPONSE_BYTES: Final = 2**20
-"""The maximum number of bytes of entries in one response. The page requests the rest."""
+"""Maximum number of bytes of entries in one response. The page requests the rest."""
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
@@ -40,15 +40,14 @@ def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
 
 
 def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
-    """Return the turns as a recording; empty without turns."""
     return as_recording(turns[0].header, (entry for turn in turns for _, entry in turn.entries)) if turns else b""
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
     """Return the findings of ``check`` for the sent chunks, as ``{"findings": […], "unchecked": 0}``.
 
-    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses whose beginning is not stored
-    any more, so that they were not checked.
+    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses that were not checked, because
+    the beginning of their message is not stored any more.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []
@@ -69,7 +68,6 @@ def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON for the page."""
     return {
         "severity": finding.rule.severity,
         "rule": finding.rule,

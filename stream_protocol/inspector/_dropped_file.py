@@ -53,10 +53,9 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""The maximum number of bytes of a result (events and chunks)."""
 
 MAX_FINDINGS: Final = 500
-"""The maximum number of findings in a result, because an invalid stream may have a finding for each chunk."""
+"""Maximum number of findings in a result, because an invalid stream may have a finding for each chunk."""
 
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
@@ -65,12 +64,12 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 
 @dataclass
 class Budget:
-    """The number of bytes that may still be added to the result for a file."""
+    """Bytes that may still be added to the result for a file."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
     def spend(self, size: int) -> None:
-        """Subtract ``size`` bytes. Raises ``UnreadableError`` if too few bytes are left."""
+        """Subtract ``size`` bytes. Raises ``UnreadableError`` if too few are left."""
         self.bytes_left -= size
         if self.bytes_left < 0:
             raise UnreadableError(f"its result is larger than {MAX_SHOWN_BYTES // 2**20} MiB, too much for a page")
@@ -111,7 +110,7 @@ def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a file. ``versions``: the client versions of the streams that are shown."""
+    """Return the findings of ``check`` for a file. ``versions``: the client versions of the shown streams."""
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
         findings.append({**finding_json(finding), "line": finding.line})
@@ -126,7 +125,7 @@ def _versions(recording: Recording) -> set[int]:
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
-    """Return a name for the file, and its content as a recording of this package, without secrets.
+    """Return a name for the file, and its content as a recording without secrets.
 
     Raises ``UnreadableError``, also for a file without ADK events.
     """
@@ -169,7 +168,7 @@ def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
-    """Return the recording in a file; ``None`` if the file is a capture of chunks."""
+    """Return the recording in a file; ``None`` for a capture of chunks."""
     try:
         return load_recording(path, session=session)
     except RecordingError:
@@ -215,7 +214,7 @@ def _spent(entry: Entry, budget: Budget) -> Entry:
 
 
 def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessage]]:
-    """Return the entries of a capture of chunks, and the messages that a client builds from these chunks."""
+    """Return the entries of a capture of chunks, and a client's messages after them."""
     capture = _Capture(budget)
     with path.open("rb") as stream:
         head = stream.read(PIECE)
@@ -238,7 +237,7 @@ class _Capture:
     def __init__(self, budget: Budget) -> None:
         self.entries: list[Entry] = []
         self.messages: dict[str, UIMessage] = {}
-        """Message id -> message, in the order in which messages began."""
+        """Message id -> message, oldest first."""
         self._budget = budget
         self._chunks: list[AnyChunk] = []
         """The chunks of the newest response."""
@@ -270,7 +269,6 @@ class _Capture:
             self._keep(chunk_entry(_line("text", data), size + len("data: \n\n")))
 
     def end_response(self) -> None:
-        """End the response, if there is one."""
         if not self._in_response:
             return
         if self._outcome is not None:

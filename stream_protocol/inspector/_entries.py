@@ -24,7 +24,7 @@ ObservedKind: TypeAlias = Literal["prompt", "answer", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry that the Inspector's page shows."""
+    """An entry of the Inspector's page."""
 
     line: bytes
     """The line of the entry in a recording, with its line end."""
@@ -40,12 +40,12 @@ class Entry:
 
 
 def event_entry(line: bytes, size: int) -> Entry:
-    """Return the entry of an ADK event. ``size``: the size of the event's JSON in bytes."""
+    """Return the entry of an ADK event. ``size``: the bytes of its JSON."""
     return Entry(line, b'"bytes":%d,' % size)
 
 
 def chunk_entry(line: bytes, size: int, *, closing: bool = False) -> Entry:
-    """Return the entry of a chunk. ``size``: the size of its SSE event in bytes, with the blank line."""
+    """Return the entry of a chunk. ``size``: the bytes of its SSE event, with the blank line."""
     return Entry(line, b'"bytes":%d,%b' % (size, b'"closing":true,' if closing else b""))
 
 
@@ -55,10 +55,10 @@ def observed_entry(kind: ObservedKind, value: Mapping[str, Any], at: float) -> E
 
 
 def as_recording(header: bytes, entries: Iterable[Entry]) -> bytes:
-    """Return the content of a recording file with these entries. ``header``: the first line of the file."""
+    """Return a recording file with these entries. ``header``: its first line."""
     return header + b"".join(entry.line for entry in entries if entry.recorded)
 
 
 def json_array(items: Sequence[bytes]) -> bytes:
-    """Return the JSON text of an array. ``items``: the elements, each as JSON text."""
+    """Return the JSON text of an array of JSON texts."""
     return b"[" + b",".join(items) + b"]"

@@ -31,22 +31,21 @@ Reading: TypeAlias = Callable[[Path, str | None], T]
 """Function that converts a file, or one session in it. It is pickled, so it must be a module-level function."""
 
 MAX_SECONDS: Final = 20.0
-"""The maximum number of seconds for a file, including two or three seconds to load ADK for the first file."""
+"""Maximum number of seconds for a file, including two or three seconds to load ADK for the first file."""
 
 MAX_MEMORY: Final = 4 * 2**30
-"""The maximum number of bytes of the process's address space on Linux. ADK alone takes one gigabyte."""
+"""Maximum number of bytes of the process's address space on Linux. ADK alone takes one gigabyte."""
 
 MAX_WAITING: Final = 4
-"""The maximum number of files that wait for the process. Additional files are refused."""
+"""Maximum number of files that wait for the process. Additional files are refused."""
 
 RETRY_SECONDS: Final = 5
-"""The number of seconds in the ``Retry-After`` header."""
 
 _PROCESS_ENDED: Final = (
     "the process that converts it has died: the file takes too much memory, or the server's main module starts the "
     'server without `if __name__ == "__main__":`'
 )
-"""The error text for a process that has died, perhaps in the main module, which ``multiprocessing`` imports."""
+"""The error text for a process that has died. The cause may be the main module, which ``multiprocessing`` imports."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20
-"""The maximum number of bytes of all turns of a user."""
+"""Maximum number of bytes of all turns of a user."""
 
 MAX_ENTRIES: Final = 50_000
-"""The maximum number of entries (such as events and chunks) of all turns of a user."""
+"""Maximum number of entries (such as events and chunks) of all turns of a user."""
 
 MAX_USERS: Final = 16
-"""The maximum number of users with stored turns. The least recently active user is dropped first."""
+"""Maximum number of users with stored turns. The least recently active user is dropped first."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""The maximum number of bytes of a stored request, which contains all attached files of the chat."""
+"""Maximum number of bytes of a stored request, which contains all attached files of the chat."""
 
 
 class Inspector:
@@ -93,7 +93,6 @@ class _StoredTurns:
         self._bytes = 0
         self._entries = 0
         self._newest = 0
-        """The number of the user's newest entry."""
 
     def of_chat(self, chat_id: str) -> Iterator[InspectedTurn]:
         return (turn for turn in self._turns if turn.chat_id == chat_id)
@@ -185,7 +184,7 @@ class InspectedTurn:
         return self._model_calls
 
     def failed(self, error: BaseException) -> None:
-        """Store the type, the message and the traceback of an exception. The client gets none of them."""
+        """Store the type, the message and the traceback of an exception, which the client does not get."""
         self._observe("failure", failure_json(error))
 
     def end(self, outcome: Ending | None) -> None:

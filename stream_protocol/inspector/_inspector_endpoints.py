@@ -37,7 +37,7 @@ MAX_FILE_BYTES: Final = 16 * 2**20
 """The maximum number of bytes of a dropped file."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
-"""The maximum number of files of the largest size that are in memory at the same time."""
+"""Maximum number of files of the largest size that are in memory at the same time."""
 
 _FILE_HINT: Final = "convert it with adk-ui-stream replay, or select one of its sessions."
 _NOT_STORED: Final = "The Inspector has nothing of this chat: its runs ended before the server's start, or long ago."
@@ -70,9 +70,8 @@ def agent_info(agent: BaseNode) -> AgentInfo:
 class FileEndpoints:
     """Endpoints for files that a user drops on the Inspector's page.
 
-    Each method takes a request and its user, and returns the response. It raises ``ChatRequestError`` for an invalid
-    request. The caller must identify the user, and count the user's requests. ``hold_memory``: takes a user and returns
-    the memory budget for responses to this user.
+    Each method raises ``ChatRequestError`` for an invalid request. The caller must identify the user, and count the
+    user's requests. ``hold_memory``: takes a user and returns the memory budget for responses to this user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -80,7 +79,7 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """Return the entries and messages of a dropped file, and the findings of ``check``."""
+        """Return the content of a dropped file, with the findings of ``check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
@@ -88,16 +87,13 @@ class FileEndpoints:
         return self._download(*await self._of_file(recording_of_file, request, user_id), user_id)
 
     async def file_test(self, request: Request, user_id: str) -> Response:
-        """Return a Python test for the recording of a dropped file."""
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def rules(self, _request: Request, user_id: str) -> Response:
-        """Return the rules of ``check``."""
         rules = [{"name": rule, "severity": rule.severity, "effect": rule.effect} for rule in Rule]
         return self._json(orjson.dumps(rules), user_id)
 
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
-        """Return the result of ``read`` for the file in the request."""
         session = request.query_params.get("session") or None
         async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_HINT) as body:
             return await _converted(read, body, session)
@@ -131,22 +127,18 @@ class InspectorEndpoints(FileEndpoints):
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """Return the findings of ``check`` for a chat."""
         return self._json(await self._in_thread(check_chat, await self._turns(request, user_id)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """Return a chat as a recording."""
         recording = await self._recording(request, user_id)
         name, _ = await _converted(named_test, recording)
         return self._download(name, recording, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a Python test for the recording of a chat."""
         _, test = await _converted(named_test, await self._recording(request, user_id))
         return self._text(test, user_id)
 
     async def agents(self, _request: Request, user_id: str) -> Response:
-        """Return the tree of agents."""
         return self._json(orjson.dumps(agent_info(self._service.runner.agent)), user_id)
 
     async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
@@ -183,7 +175,6 @@ class ReplayEndpoints(FileEndpoints):
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """Return the findings of ``check`` for the replayed recording."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
@@ -192,7 +183,6 @@ class ReplayEndpoints(FileEndpoints):
         return self._download(*made, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a Python test for the replayed recording."""
         made = await anyio.to_thread.run_sync(test_of_file, self._file(request), self._chats.session)
         return self._text(made, user_id)
 

@@ -17,7 +17,6 @@ MAX_TEXT: Final = 2000
 """The number of characters of a reply's beginning that a test compares."""
 
 MAX_NAME: Final = 40
-"""The maximum number of characters of the name of a test."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.

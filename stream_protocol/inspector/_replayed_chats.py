@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption
 
 CACHED_RECORDINGS: Final = 8
-"""The maximum number of cached recordings. The least recently shown recording is dropped first."""
+"""Maximum number of cached recordings. The least recently shown recording is dropped first."""
 
 
 class InspectedChats(Chats):

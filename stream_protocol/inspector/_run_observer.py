@@ -1,7 +1,4 @@
-"""Model calls and failures of a run, for developers. They are shown with the events, and are not part of a recording.
-
-Secrets are removed by the rules of recordings.
-"""
+"""Model calls and failures of a run, for developers, without secrets. A recording does not contain them."""
 
 from __future__ import annotations
 
@@ -29,18 +26,17 @@ if TYPE_CHECKING:
     from stream_protocol.inspector._entries import ObservedKind
 
     Caller: TypeAlias = tuple[str, str, str | None]
-    """The invocation, the agent and the branch that call a model."""
 
 logger = logging.getLogger(__name__)
 
 MAX_PROMPT_BYTES: Final = 2**18
-"""The maximum number of bytes of the contents in a prompt. The oldest contents are left out."""
+"""Maximum number of bytes of the contents in a prompt. The oldest contents are left out."""
 
 MAX_TEXT: Final = 20_000
-"""The maximum number of characters of a text, a file in Base64 or a traceback."""
+"""Maximum number of characters of a text, a file in Base64 or a traceback."""
 
 MAX_FRAMES: Final = 40
-"""The maximum number of frames in a traceback. The frames next to the error stay."""
+"""Maximum number of frames in a traceback. The frames next to the error stay."""
 
 _NOT_SHOWN: Final = frozenset({"systemInstruction", "tools", "httpOptions", "labels"})
 """Keys of the config that the prompt shows elsewhere, or that concern the transport."""
@@ -82,7 +78,6 @@ class ModelCalls(BasePlugin):
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> None:
-        """Reports that the call failed."""
         call = self._open.get(_caller(callback_context))
         if call is not None:
             call.has_ended = True
@@ -118,7 +113,7 @@ class ModelCalls(BasePlugin):
 
 
 def _innermost(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the event of the innermost agent inside a tool call, if ``event`` contains one; otherwise ``event``."""
+    """Return the event of the innermost agent inside a tool call, or ``event``."""
     while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
         event = carried.get("event") or {}
     return event
@@ -167,7 +162,6 @@ class _OpenCall:
 
     @property
     def contents(self) -> Sequence[types.Content]:
-        """The contents of the prompt."""
         return tuple(self._request.contents)
 
     def changed_prompt(self) -> dict[str, Any] | None:
@@ -179,7 +173,7 @@ class _OpenCall:
         return prompt
 
     def times(self) -> dict[str, Any]:
-        """Return the number of the call, and its times so far in seconds."""
+        """Return the number of the call, and its times in seconds."""
         first = {} if self.first is None else {"first": round(self.first - self._begun, 4)}
         return {"call": self.number, "seconds": round(monotonic() - self._begun, 4), **first}
 
@@ -203,7 +197,7 @@ class _OpenCall:
 
 
 def failure_json(error: BaseException) -> dict[str, Any]:
-    """Return the type, the message and the traceback of an exception, without secrets."""
+    """Return the type, the message and the traceback, without secrets."""
     lines = format_exception(error, limit=-MAX_FRAMES)
     return {
         "type": type(error).__name__,
@@ -213,7 +207,7 @@ def failure_json(error: BaseException) -> dict[str, Any]:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the type and the message of an exception, without secrets."""
+    """Return the type and the message, without secrets."""
     return message_without_secrets("".join(format_exception_only(error))[:MAX_TEXT].strip())
 
 
@@ -246,7 +240,7 @@ def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
 
 
 def _shortened(value: Any) -> Any:
-    """Return a JSON value with shortened texts. The data of a file is not shortened, but may be removed."""
+    """Return a JSON value with shortened texts. The data of a file is kept whole or not at all."""
     match value:
         case {"mimeType": str(), "data": str() as data} if len(data) > MAX_TEXT:
             return {**value, "data": "", "bytes": len(data) * 3 // 4}

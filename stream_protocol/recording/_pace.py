@@ -19,7 +19,7 @@ LONGEST_WAIT: Final = 1e8
 class TurnClock:
     """Converts the recorded times of a turn's events to seconds since the turn began.
 
-    ``has_turn_record``: True if times count from the ``TurnRecord``, False if they count from the first event.
+    ``has_turn_record``: True if times count from the ``TurnRecord``, not from the first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:

@@ -51,7 +51,8 @@ class RecordedTurn:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """The ending of the response; ``None`` if it was not recorded. A replay then decides by the events."""
+    """The ending of the response; ``None`` if it was not recorded. Then a replay decides from the events how the
+    response ends."""
     failure: str = ""
     """The text of the exception that the run raised; empty if it was not recorded."""
     call_ids: CallIds = NO_IDS
@@ -144,13 +145,11 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
 
 
 def _is_message_with_content(event: Event) -> bool:
-    """Return True if the event is a user message with a text or a file."""
     facts = read(event)
     return facts.is_user_message and facts.has_text_or_file
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Return the reason why a replay of the recording would show nothing, as an error text."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Takes the place of an exception of the recorded run. ``str(error)`` is its recorded text, which may be empty."""
+    """Takes the place of an exception of the recorded run. ``str(error)``: its recorded text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class ReplayStep(Generic[T]):
     """The recorded item; ``None`` for the step at the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """The time of the event in seconds since the turn began; ``None`` if unknown, and for other items."""
+    """The time of the event in seconds since the turn began; ``None`` if it was not recorded, or if the item is not an
+    event."""
     outcome: Ending | None = None
     """The ending of the response, in the last step of the turn; ``None`` in all other steps."""
 
@@ -56,7 +57,6 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
 
 
 def check_recording(recording: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a ``Recording``."""
     check_instance("recording", recording, Recording, "a Recording", hint="load_recording(path) gives one")
 
 
@@ -158,11 +158,11 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn, with data that a ``ChatService`` adds: the user message's id, and reasons of
-    approvals.
+    """Yield the events of a turn, with data from the request that a ``ChatService`` stores: the user message's id, and
+    reasons of approvals.
 
-    Changed events are copies. ``body``: the body of the turn's request, not validated. ``taken_ids``: message ids that
-    are already used; the user message's id is added.
+    Changed events are copies. ``body``: the turn's request, not validated. ``taken_ids``: used message ids, to which
+    the user message's id is added.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -183,7 +183,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approval id and the user's reason for each approval or denial in the message that has a reason."""
+    """Yield the approval id and the user's reason for each approval or denial with a reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -211,7 +211,6 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
 
 
 def _check_options(delegated: object, options: ConverterOptions) -> None:
-    """Raise ``InvalidArgumentError`` for an invalid option of a replay."""
     check_texts("delegated", delegated, expected="a set of names")
     Settings(**options)
 

@@ -45,9 +45,9 @@ class TurnHead:
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """If the turn continues an assistant message, the earlier events of this message, without partial text events."""
+    """Earlier events of the assistant message that the turn continues, without partial text events."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter options that were recorded with the turn."""
+    """The recorded converter options."""
     call_ids: CallIds = NO_IDS
     """The ids that the client has for the calls in earlier messages."""
 
@@ -100,9 +100,9 @@ class _TurnSplitter:
         self._ended = True
         """True if no event has come since the newest ``EndRecord`` or the beginning of the file."""
         self._ids_by_message: dict[str, CallIds] = {}
-        """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
+        """Client id of a user message -> the client ids of calls before it. Removed messages are left out."""
         self._message: list[Event] = []
-        """The events of the newest assistant message, without partial text events that a complete event repeats."""
+        """The newest assistant message's events, without partial texts that a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begin a turn that has a ``TurnRecord``. It continues the newest message if the record has this message's
@@ -117,8 +117,7 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the client ids of the calls before a user message that is edited or sent again; ``None`` for any other
-        message.
+        """Return the client ids of the calls before a user message that is edited or sent again.
 
         The server has removed the earlier version of such a message, and all later messages. A recording does not
         contain this rewind, so this method forgets them.
@@ -162,7 +161,7 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the id of the user message at the end of a recorded request; ``None`` if there is none."""
+    """Return the id of the user message at the end of a recorded request."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

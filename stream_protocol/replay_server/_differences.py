@@ -13,7 +13,7 @@ from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, Recorded
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
-"""The maximum number of characters of a value in the description."""
+"""Maximum number of characters of a shown value."""
 
 CONTEXT_LENGTH: Final = 20
 """The number of characters that are shown before the first different character."""
@@ -99,8 +99,8 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return the part of a long value that is shown, with whole words. ``equal``: the number of equal characters
-    before."""
+    """Return the part of a long value that is shown, with whole words. ``equal``: the number of equal characters at its
+    beginning."""
     if value is None:
         return "nothing"
     if len(value) <= VALUE_LENGTH:

@@ -49,7 +49,6 @@ class Playback:
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
         """``continued``: chunks of the message that this response continues, for a client without this message."""
         self.released: list[AnyChunk] = []
-        """The chunks that were sent."""
         self.ended = False
         """True if all chunks were sent, or the response was stopped."""
         self._pace = pace
@@ -64,7 +63,6 @@ class Playback:
 
     @property
     def unreleased(self) -> Sequence[AnyChunk]:
-        """The chunks that were not sent yet."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:

@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""The maximum number of chats in memory. The chats with the newest responses stay."""
+"""Maximum number of chats in memory. The chats with the newest responses stay."""
 
 
 @dataclass(frozen=True, kw_only=True)

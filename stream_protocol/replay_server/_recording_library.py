@@ -40,7 +40,6 @@ class LibraryEntry:
 
     @property
     def file(self) -> str:
-        """The name of the file."""
         return self.recording.path.name
 
     @property

@@ -36,16 +36,14 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 PATH: Final = "/api/chat"
 
 MAX_STEP_BYTES: Final = 16 * 1024
-"""The maximum number of bytes in the body of a step request."""
 
 STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
-"""The keys of a step request."""
 
 DEFAULT_WAIT: Final = 10.0
-"""The default number of seconds that a step waits for a response, because a test may request the step too early."""
+"""The default seconds that a step waits for a response, because a test may request the step too early."""
 
 WAIT_LIMIT: Final = 600.0
-"""The maximum number of seconds that a step may wait."""
+"""Maximum number of seconds that a step may wait."""
 
 STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, and wait: {"count": 3, "wait": 10}.'
 
@@ -61,10 +59,10 @@ class StepRequest:
     count: int | None
     to: str | None
     wait: float
-    """The number of seconds to wait for a response in the chat."""
+    """Seconds to wait for a response in the chat."""
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
-        """Return the number of unsent chunks (``left``) to send. Raises ``ChatRequestError`` if none has the type
+        """Return how many of the unsent chunks (``left``) to send. Raises ``ChatRequestError`` if none has the type
         ``to``."""
         if self.to is None:
             return len(left) if self.count is None else self.count
@@ -171,7 +169,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Let the endpoint refuse requests of another site's page that change something."""
+    """Let the endpoint refuse requests that change something and come from a page of another site."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)
@@ -185,7 +183,6 @@ def _chat_id(request: Request) -> str:
 
 
 def _list_item(entry: LibraryEntry) -> dict[str, Any]:
-    """Return the recording as an item in the list of chats."""
     return {
         "id": entry.name,
         "title": entry.title,

@@ -33,7 +33,7 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""The maximum number of compared characters of each text. The time grows with the product of the two lengths."""
+"""Maximum number of compared characters of each text. The time grows with the product of the two lengths."""
 
 END_SIMILARITY: Final = 0.5
 """The assumed similarity for the end of a recording, which has no next turn. Most different texts are less similar."""
@@ -41,7 +41,7 @@ END_SIMILARITY: Final = 0.5
 
 @dataclass(frozen=True)
 class LibraryTurn:
-    """A turn of one of the recordings that the replay server has loaded."""
+    """A turn of a loaded recording."""
 
     entry: LibraryEntry
     turn: TurnSummary
@@ -106,8 +106,8 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """Return the turns that begin with a user message and may match, each with the turn before it.
 
-    If the request regenerates the response of ``last``, the next turn comes first, which may be the recorded
-    regeneration, and then ``last``.
+    If the request regenerates the response of ``last``, the turn after ``last`` comes first, because it may be the
+    recorded regeneration. ``last`` comes second.
     """
     pairs = [
         (turn, previous)
@@ -124,8 +124,7 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the last assistant message that both the request and the recording have; ``None`` if there is
-    none."""
+    """Return the id of the last assistant message that both the request and the recording have."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)

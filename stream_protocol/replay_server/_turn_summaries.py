@@ -31,7 +31,7 @@ class UserPart:
     """A text or a file of a user message."""
 
     path: str
-    """The path of the part in the request, such as ``messages[-1].parts[0].text``."""
+    """The path of the part, such as ``messages[-1].parts[0].text``."""
     value: str
     """The text, or the URL of the file."""
 
@@ -43,7 +43,6 @@ class RecordedAnswer:
     id: str
     """The id of the approval, or the ``toolCallId``."""
     tool: str
-    """The name of the tool."""
     response: dict[str, Any]
 
 
@@ -53,9 +52,8 @@ class TurnSummary:
     request."""
 
     number: int
-    """The number of the turn, from 1."""
+    """From 1."""
     message_id: str
-    """The id of the assistant message."""
     continues: bool
     """True if the turn continues the previous turn's message after the user's answers."""
     user_parts: tuple[UserPart, ...] | None = None
@@ -67,7 +65,7 @@ class TurnSummary:
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
-    """Return the summary of a turn. ``number``: the number of the turn, from 1."""
+    """Return the summary of a turn."""
     reader = CallReader(turn.call_ids.copy())
     for event in (*turn.past, *turn.events):
         reader.read(read(event))
@@ -120,7 +118,7 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """Yield the user's answers in an event. ``calls``: the recorded calls of the message."""
+    """Yield the user's answers in an event to these calls."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

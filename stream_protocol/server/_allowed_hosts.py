@@ -43,7 +43,6 @@ def only_allowed_hosts(
 
 
 def check_listener(listener: object) -> None:
-    """Raise ``InvalidArgumentError`` unless ``listener`` is a socket."""
     check_instance(
         "listener", listener, socket.socket, "a socket that listens", hint="bind_socket(host, port) makes one"
     )

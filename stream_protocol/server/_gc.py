@@ -18,11 +18,11 @@ NAME: Final = "startup"
 TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 
 THRESHOLDS: Final = (10_000, 3, 10)
-"""Arguments of ``gc.set_threshold``. ADK keeps about 16 objects for each chunk until the run ends.
+"""Arguments of ``gc.set_threshold``: see docs/performance.md. ADK keeps about 16 objects for each chunk until the run
+ends.
 
-With Python's default of 700, the collector scans these objects every 40 chunks, and frees almost none of them. With
-10,000, the scans take a sixth of the time. With a second threshold of 10, a single scan would visit 100,000 objects and
-take 40 ms. See docs/performance.md.
+With Python's default of 700, the collector scans these objects every 40 chunks, and frees almost none of them. With a
+second threshold of 10, a single scan would visit 100,000 objects and take 40 ms.
 """
 
 

@@ -25,7 +25,7 @@ _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+
 """The placeholders of ``%`` formatting, such as ``%(name)s`` and ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
-"""The maximum number of lines of a stack trace. The innermost lines are kept."""
+"""Maximum number of lines of a stack trace. The innermost lines are kept."""
 
 
 class JsonLines(logging.Formatter):
@@ -44,7 +44,6 @@ class JsonLines(logging.Formatter):
         self._whole = tuple(whole)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the record as one line of JSON, without a line break."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")
@@ -82,7 +81,6 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return True if code of this library has logged the record."""
     return _is_below(record.name, OURS)
 
 

@@ -2,11 +2,10 @@
 
 This module relies on these parts of uvicorn's ``H11Protocol``:
 
-- ``server_state``: an argument with the open connections.
-- ``transport``: an attribute with the connection's transport.
-- ``conn``: an attribute with h11's connection.
-- ``send_400_response``: a method that uvicorn calls for invalid HTTP.
-- ``_unsupported_upgrade_warning``: a method that uvicorn calls for requests of other protocols.
+- ``server_state``: has the open connections.
+- ``transport`` and ``conn``: the connection's transport, and h11's connection.
+- ``send_400_response``: uvicorn calls it for invalid HTTP.
+- ``_unsupported_upgrade_warning``: uvicorn calls it for requests of other protocols.
 
 For the choice of h11, see docs/decisions/server-limits.md.
 """
@@ -27,14 +26,14 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""The maximum number of bytes that are read and parsed in one step. By default, asyncio reads 256 KiB."""
+"""Maximum number of bytes that are read and parsed in one step. By default, asyncio reads 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
-"""Seconds between two checks of a connection. Clients' time is counted in checks, so that a busy event loop does not
-shorten it."""
+"""Seconds between two checks of a connection. Times are counted in checks, so that a busy event loop does not shorten
+them."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""The ``Retry-After`` of a 503, in seconds, after which some connections have probably ended."""
+"""The ``Retry-After`` of a 503, in seconds."""
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +96,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Buffered protocol that reads at most ``READ_BYTES`` in one step for a ``LimitedHttp``.
 
-    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is an ``asyncio.Protocol``.
+    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is not one.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -105,12 +104,10 @@ class _InPieces(asyncio.BufferedProtocol):
         self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> bytearray:
-        """Returns the buffer for the next bytes."""
         self._buffer = bytearray(READ_BYTES)
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Parses the received bytes."""
         data, self._buffer = self._buffer[:nbytes], bytearray()
         self._connection.data_received(bytes(data))
 
@@ -143,16 +140,18 @@ class LimitedHttp(H11Protocol):
         self._phase_seconds = 0.0
         """Seconds that the client has had for the current part of its request."""
         self._phase_bytes = 0
-        """The number of received bytes of the current part of the request."""
+        """The received bytes of the current part of the request."""
         self._unread_bytes = 0
-        """The number of written bytes that the client had not read at the last check."""
+        """The written bytes that the client had not read at the last check."""
         self._unread_seconds = 0.0
         """Seconds for which the client has read none of the written bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. Above the limit, closes the connection with the longest idle time, or responds with
-        503."""
+        """Accepts the connection. Above the limit, closes the connection that has been idle for the longest time.
+
+        If no connection is idle, responds with 503.
+        """
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
         # uvicorn writes only while the buffer is empty. So the number of buffered bytes can only fall: see
@@ -163,13 +162,11 @@ class LimitedHttp(H11Protocol):
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops the checks of the connection."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parses the received bytes."""
         self._see_phase()
         self._phase_bytes += len(data)
         super().data_received(data)
@@ -244,5 +241,5 @@ class LimitedHttp(H11Protocol):
 
 
 def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
-    """Returns a protocol class with the given limits, for ``uvicorn.Config(http=…)``."""
+    """Returns a protocol class for ``uvicorn.Config(http=…)``."""
     return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

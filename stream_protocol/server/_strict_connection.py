@@ -12,7 +12,7 @@ from typing import Any, Final
 import h11
 
 MAX_HEADERS: Final = 100
-"""The maximum number of header lines, and of trailer lines after a chunked body.
+"""Maximum number of header lines, and of trailer lines after a chunked body.
 
 Apache has an equal limit (``LimitRequestFields``). Browsers send 20 to 30 headers, and each proxy adds a few.
 """

@@ -16,7 +16,7 @@ from stream_protocol.wire import check_choice, check_flag, check_texts, printabl
 logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
-"""The maximum number of characters in a line of the terminal's log."""
+"""Maximum number of characters in a line of the log."""
 
 
 def log_to_terminal(

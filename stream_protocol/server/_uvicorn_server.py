@@ -41,8 +41,7 @@ BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
 later."""
 
 OTHER_FILES = 50
-"""The number of open files that the process needs besides its clients' connections, for example for stores and
-models."""
+"""Open files that the process needs besides its clients' connections, for example for stores and models."""
 
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """The error numbers of ``accept`` if no more files can be opened."""
@@ -51,7 +50,7 @@ DRAIN_SECONDS = 30.0
 """Seconds that runs may continue after SIGTERM. Kubernetes needs more than its default grace period of 30 seconds."""
 
 FORCED_SECONDS = 1.0
-"""The maximum number of seconds after a second signal in which a server still stores the output of its runs."""
+"""Maximum number of seconds after a second signal for storing the output of runs."""
 
 TICK_SECONDS = 0.05
 """Seconds between two checks during the shutdown, because a signal does not wake the event loop."""
@@ -76,12 +75,12 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: for up to ``drain`` seconds, the server still accepts connections, and responses continue, also those that
-    show runs of other workers. As soon as there are no more requests, the server closes its sockets, its idle
-    connections and the service.
+    SIGTERM: for up to ``drain`` seconds, the server still accepts connections. Responses continue, also those that show
+    runs of other workers. As soon as there are no more requests, the server closes its sockets, its idle connections
+    and the service.
 
-    SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a second signal, it
-    stops waiting, and the process ends soon.
+    SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a second signal, the
+    server stops waiting, and the process ends soon.
     """
 
     ends_streams: Final = True
@@ -169,10 +168,10 @@ CANCELLED: Final = "CancelledError"
 
 
 class RareRecords(logging.Filter):
-    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``, but all tracebacks.
+    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``.
 
-    uvicorn logs each request with invalid HTTP. It also logs when the server disconnects a client during a response.
-    This library logs the reason, so the filter drops uvicorn's record.
+    A record with a traceback always passes. uvicorn logs each request with invalid HTTP. It also logs when the server
+    disconnects a client during a response. This library logs the reason, so the filter drops uvicorn's record.
     """
 
     def __init__(self) -> None:
@@ -180,7 +179,6 @@ class RareRecords(logging.Filter):
         self._not_before: dict[object, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if the record must be logged."""
         if record.exc_info:
             return True
         if record.msg == BROKEN_OFF or str(record.msg).rstrip().endswith(CANCELLED):

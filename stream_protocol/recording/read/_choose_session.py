@@ -9,14 +9,12 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""The maximum number of sessions that an error message lists."""
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
     """Return the index of ``session`` in ``names``, the sessions of a file. ``None`` means the only session.
 
-    ``kind``: the word for a session in error messages. Raises ``RecordingError`` with all names if the session does not
-    exist, or if ``session`` is ``None`` and there are several.
+    ``kind``: the word for a session in errors. Raises ``RecordingError`` with all names if there is no such session.
     """
     if session is None and len(names) == 1:
         return 0

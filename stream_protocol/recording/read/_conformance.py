@@ -22,7 +22,7 @@ _CallIds = dict[str, deque[str]]
 
 
 class _EntrySource(NamedTuple):
-    """The turn and the author of an entry. Consecutive tool results with an equal source become one event."""
+    """The turn and the author of an entry. Consecutive tool results with equal turn and author become one event."""
 
     turn: int
     """The index of the user's message to which the entry belongs."""
@@ -31,7 +31,6 @@ class _EntrySource(NamedTuple):
 
 
 def is_conformance(document: Any) -> bool:
-    """Return True if the document is an ADK conformance test."""
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 

@@ -43,7 +43,6 @@ def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Rec
 
 
 def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
-    """Return the records of a YAML document."""
     document, item_lines = parse_yaml_text(lines.rest())
     return read_document(document, session, item_lines)
 
@@ -79,7 +78,6 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
 
 
 def _why_no_events(document: Any) -> str:
-    """Return the reason why the document has no list of events."""
     if not isinstance(document, dict):
         return "neither events nor a session"
     if "events" in document:
@@ -93,12 +91,11 @@ def _why_no_events(document: Any) -> str:
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    """Return True if the document is a session without its events."""
     return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document, or in the list under its key ``sessions``; ``None`` if there are none."""
+    """Return the sessions in a document, or in the list under its key ``sessions``."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

@@ -42,8 +42,7 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of an eval case's turns. Missing event ids consist of the invocation id and the event's
-    number."""
+    """Yield the records of an eval case's turns. A missing event id becomes ``<invocation id>-<number>``."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -31,7 +31,7 @@ _NAME_FIELDS: Final = ("eval_id", "eval_case_id", "id", "name")
 
 
 def eval_cases(document: Any) -> list[Any] | None:
-    """Return the eval cases in a document (evalset, traces or a single case); ``None`` for any other document."""
+    """Return the eval cases in a document (evalset, traces or a single case)."""
     if isinstance(document, list):
         return _cases_of_list(document)
     cases = field(document, "eval_cases")
@@ -42,7 +42,7 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 
 def _cases_of_list(document: list[Any]) -> list[Any] | None:
-    """Return the cases of an old evalset, or the only case of an old test file; ``None`` for any other list."""
+    """Return the cases of an old evalset, or the only case of an old test file."""
     if _are_old_turns(document):
         return [{"conversation": document}]
     if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):

@@ -7,16 +7,16 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 
 MAX_LINE: Final = 64 * 2**20
-"""The maximum number of characters of a line, or of an SSE event with several lines.
+"""Maximum number of characters of a line, or of an SSE event with several lines.
 
-It is three times the size of Gemini's largest request with an inline image.
+The largest request with an inline image that Gemini accepts has a third of this length.
 """
 
 PIECE: Final = 64 * 2**10
 """The number of bytes that are read in one step, and from which the file's format is detected."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""The maximum number of bytes of a file that is read as a whole. The parsed document takes ten times as much memory."""
+"""Maximum number of bytes of a file that is read as a whole. The parsed document takes ten times as much memory."""
 
 
 class Lines:

@@ -29,7 +29,6 @@ VERSION: Final = 1
 
 
 def is_header(value: Any) -> bool:
-    """Return True if the JSON value is the header of a recording."""
     return isinstance(value, dict) and HEADER_KEY in value
 
 

@@ -68,7 +68,6 @@ def is_old_store(columns: Iterable[str]) -> bool:
 
 
 def old_columns(columns: Iterable[str]) -> list[str]:
-    """Return the columns of the table ``events`` that this module reads."""
     return [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
 
 

@@ -14,11 +14,11 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
-"""The maximum number of nesting levels in YAML. libyaml recurses in C, so that more levels could crash the process."""
+"""Maximum number of nesting levels in YAML. libyaml recurses in C, so that more levels could crash the process."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""(key of a list in the document, index of an item) -> first line of the item. The key of the document itself is
-empty."""
+"""(key of a list in the document, index of an item) -> first line of the item. The key is empty if the document is the
+list."""
 
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
 """Errors that PyYAML raises if a text does not fit its tag, such as ``!!int x``."""
@@ -71,7 +71,7 @@ LOADER.add_constructor(_TAG + "float", _construct_float)
 
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
-    """Parse JSON text. Raises ``RecordingError`` with the line and the column of the error.
+    """Parse JSON text. Raises ``RecordingError`` with the line and the column of the error in the file.
 
     ``first_line`` and ``first_column``: the position of the text in the file.
     """
@@ -136,7 +136,7 @@ def field(value: Any, name: str) -> Any:
 
 
 def list_field(value: Any, name: str) -> list[Any]:
-    """Return the list in a field of a JSON object (see ``field``); an empty list if the field has no list."""
+    """Return the list in a field of a JSON object (see ``field``); empty if there is no list."""
     found = field(value, name)
     return found if isinstance(found, list) else []
 
@@ -147,7 +147,7 @@ def event_time(event: Any) -> float | None:
 
 
 def seconds(value: Any) -> float | None:
-    """Return a time from a file as a finite number; ``None`` for any other value."""
+    """Return a time from a file as a finite number; ``None`` if it is not one."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -166,13 +166,12 @@ class _Collection:
     key: str = ""
     """The newest key of a mapping."""
     keys: set[str] = field_of_dataclass(default_factory=set)
-    """The keys of a mapping that the scan has found."""
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Read a YAML text without building values. Return the line numbers of list items.
+    """Return the line numbers of list items in a YAML text, without building values.
 
-    Refuse aliases, repeated keys and deep nesting.
+    Refuses aliases, repeated keys and deep nesting.
     """
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []

@@ -23,7 +23,7 @@ from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
-"""The part of a file name that the pytest plugin adds, as in ``weather.expected.jsonl``, the stream of
+"""The part that the pytest plugin adds to a file name: ``weather.expected.jsonl`` has the stream of
 ``weather.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
@@ -81,7 +81,6 @@ def text_of(head: bytes) -> str:
 
 
 def why_unknown(head: bytes) -> str:
-    """Return the reason why the format of a file with these first bytes is unknown."""
     text = text_of(head)
     if not text:
         return "nothing in it but white space" if head else "the file is empty"
@@ -147,7 +146,7 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 def rereadable(path: str) -> Iterator[Path]:
     """Context manager that returns ``path``, or for a pipe or a device, the path of a temporary copy.
 
-    Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
+    Raises ``RecordingError`` for an unreadable file, and for a pipe without a recording.
     """
     with _os_errors():
         if _can_be_read_again(Path(path)):
@@ -163,10 +162,8 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Context manager that returns the path of a temporary file with the content of a stream.
-
-    ``head``: the bytes that were already read. ``rest``: the remaining stream.
-    """
+    """Context manager that returns the path of a temporary file with the stream's first bytes (``head``) and the
+    ``rest``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:

@@ -22,11 +22,11 @@ class EventRecord:
     """A recorded ADK event."""
 
     number: int
-    """The number of the event's line, from 1; of the event, if events are not on separate lines."""
+    """The number of the event's line, from 1, or of the event, if events are not on separate lines."""
     value: Any
     """The event as JSON, not validated. The receiver may change this object."""
     at: float | None = None
-    """The time of the event in seconds since the ``TurnRecord``; since 1970 without a ``TurnRecord``."""
+    """Seconds since the ``TurnRecord``, or since 1970 without a ``TurnRecord``."""
     unit: Literal["line", "event"] = "line"
     """The items that ``number`` counts: lines or events."""
     line: int | None = None
@@ -50,7 +50,7 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A recorded chunk that was sent to the client."""
+    """A recorded chunk."""
 
     chunk: Mapping[str, Any]
 
@@ -61,7 +61,7 @@ class EndRecord:
 
     end: Ending
     failure: str = ""
-    """The text of the exception that the run raised; empty if it was not recorded."""
+    """The text of the run's exception; empty if it was not recorded."""
 
 
 Record = EventRecord | TurnRecord | ChunkRecord | EndRecord

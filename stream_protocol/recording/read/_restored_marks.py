@@ -1,7 +1,4 @@
-"""Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
-
-They are found from the authors and contents of the events.
-"""
+"""Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -32,7 +29,7 @@ _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of fragments of a text. An agent may repeat a single text."""
+"""Minimum number of fragments of a text. An agent may repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
@@ -108,7 +105,6 @@ class _Question:
     name: str
     id: str
     config: Any
-    """The auth config in a credential request."""
     known: KnownCall
 
 
@@ -139,8 +135,7 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """Return the tool call about which ADK asks the user; ``None`` if there is none. ``args``: the question's
-        arguments."""
+        """Return the tool call about which ADK asks the user. ``args``: the question's arguments."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -150,7 +145,6 @@ class _Questions:
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
-        """Return True if the function response may be the user's answer to a question."""
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
@@ -178,7 +172,7 @@ class _Questions:
             asked.setdefault(call_id, question.config if is_credential else {})
 
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
-        """Return the question that the user's response answers; ``None`` if there is none.
+        """Return the question that the user's response answers.
 
         Some files have the id of the response in its name field.
         """
@@ -192,7 +186,6 @@ class _Questions:
 
 
 def _mark_question(event: dict[str, Any], call: dict[str, Any], new_id: str) -> None:
-    """Mark a call as long-running in its event. ``new_id``: for a call without an id."""
     if not _id(call):
         call["id"] = new_id
     marked = field(event, "long_running_tool_ids")

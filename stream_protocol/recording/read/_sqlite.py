@@ -22,13 +22,13 @@ from stream_protocol.recording.read._parsing import event_time, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 LOCK_TIMEOUT: Final = 2.0
-"""The number of seconds to wait while a different process writes the store."""
+"""Seconds to wait while a different process writes the store."""
 
 MAX_VALUE: Final = 64 * 2**20
-"""The maximum number of bytes of one value, such as an event with its files."""
+"""Maximum number of bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
+"""Maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
 """The number of SQLite instructions between two checks of the limit."""

@@ -40,7 +40,6 @@ def is_trace(case: Any) -> bool:
 
 
 def trace_turns(case: Any) -> Iterator[EvalTurn]:
-    """Yield the turns of an eval case that is a trace, each with its events."""
     turns = [list(map(_event, list_field(turn, "events"))) for turn in list_field(field(case, "agent_data"), "turns")]
     if not any(turns):
         turns = list(_turns_without_data(case))

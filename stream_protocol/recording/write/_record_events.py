@@ -73,8 +73,7 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the recorded turn. ``error``: the exception that the iterator of events raised; ``None`` after a normal
-        end."""
+        """End the recorded turn. ``error``: the exception of the iterator of events."""
         self._begin(None)
         match error:
             case None:

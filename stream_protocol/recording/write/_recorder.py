@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""The maximum number of characters of the chat's id in a file name. A digest follows the id."""
+"""Maximum number of characters of the chat's id in a file name. A digest follows the id."""
 
 
 class _BaseRecorder:

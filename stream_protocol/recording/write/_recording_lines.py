@@ -24,7 +24,6 @@ FIRST_BYTES: Final = f'{{"{HEADER_KEY}":{VERSION},'.encode()
 """The first bytes of a recording file to which this version can append turns."""
 
 _DIGITS: Final = 4
-"""The number of decimals of a time in seconds."""
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
@@ -41,7 +40,7 @@ def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, opti
 
 
 def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: float | None) -> bytes:
-    """Return the line for an event or a chunk. ``at``: seconds since the turn's first line; ``None`` if unknown."""
+    """Return the line for an event or a chunk. ``at``: seconds since the turn's first line."""
     return _line({kind: value, **_time(at)})
 
 
@@ -101,7 +100,7 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return the name and the JSON key of each field, and True if it accepts any value, so that its nulls are kept."""
+    """Return the name and the JSON key of each field, and True if nulls inside its value are kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

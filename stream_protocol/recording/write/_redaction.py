@@ -34,7 +34,6 @@ Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | No
 
 
 def check_redact(redact: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is neither a redaction function nor ``None``."""
     check_callable("redact", redact, ("kind", "value"), plain=True, or_none=True)
 
 
@@ -99,7 +98,7 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _newest_messages(messages: Any) -> Any:
-    """Return the messages without secrets. Messages too large for one search lose the oldest messages, in whole or in
+    """Return the messages without secrets. If they are too large for one search, the oldest are left out in whole or in
     part."""
     search = Search()
     if not isinstance(messages, list):
@@ -142,8 +141,7 @@ def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """Return the metadata of an event without secrets and without this library's data. Nested events also lose their
-    secrets."""
+    """Return the metadata of an event without this library's data and without secrets, also in nested events."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -184,7 +182,7 @@ def _redact_part(part: Any) -> Any:
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
     """Return the functions that remove secrets from a chunk or a message part: key of a value -> function.
 
-    ``kept``: the key of a text that is not searched.
+    ``kept``: the key of a text that stays.
     """
     cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
     cleaners["output"] = lambda output: _redact_output(output, value.get("toolCallId"))

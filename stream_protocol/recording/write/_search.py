@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Clean = Callable[[Any], Any]
 
 TOO_LARGE: Final = "[too large to be searched for secrets]"
-"""Placeholder for a value that is too large to be searched."""
+"""Placeholder for a value that is too large to search."""
 
 MAX_WORK: Final = 700_000
 """The maximum estimated work of one search, in units of 0.1 µs: enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
-"""The maximum number of nesting levels, including levels in JSON texts. Python's stack would allow about 250."""
+"""Maximum number of nesting levels, including levels in JSON texts. Python's stack would allow about 250."""
 
 MEMBER_WORK: Final = 25
 """The work for each member of a list or an object, in the unit of ``MAX_WORK``."""
@@ -60,7 +60,6 @@ _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
 """The Base64 forms of ``{"``, of ``{`` with a line end, of ``[{``, and of ``["``."""
 
 _MAX_INDENT: Final = 100
-"""The maximum number of characters of white space before a JSON text."""
 
 _SCHEMA_KEYS: Final = frozenset(
     {
@@ -75,7 +74,7 @@ _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
 """Pattern for the beginning of a data URL in a text."""
 
 _MIN_FILE: Final = 1000
-"""The minimum number of characters of a Base64 text that counts as a file. API keys are shorter."""
+"""Minimum number of characters of a Base64 text that counts as a file. API keys are shorter."""
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 
@@ -114,7 +113,6 @@ class Search:
         return clean_list
 
     def clean(self, value: Any) -> Any:
-        """Return a copy of a value without secrets."""
         match value:
             case str():
                 return self._clean_text(value)
@@ -206,8 +204,10 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Return a list of HTTP headers without secrets. Names and values alternate (Node's ``rawHeaders``), or items
-        are lines."""
+        """Return a list of HTTP headers without secrets.
+
+        In the list, names and values alternate, as in Node's ``rawHeaders``, or each item is a header line.
+        """
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -322,7 +322,7 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential in the user's answer to a credential request; ``None`` for any other part."""
+    """Return the key of the credential in the user's answer to a credential request."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
@@ -339,7 +339,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _decoded(text: str) -> Any:
-    """Return the JSON value in a Base64 text; ``None`` if there is none."""
+    """Return the JSON value in a Base64 text."""
     try:
         return _parsed(urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)).decode())
     except (Base64Error, UnicodeError):

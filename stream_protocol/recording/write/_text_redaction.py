@@ -33,7 +33,7 @@ _FREE: Final = frozenset(
         *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
     }
 )
-"""Keys whose value is a free object, with keys that the app chooses, ids, or file names."""
+"""Keys whose value is a free object: its keys are the app's own, ids, or file names."""
 
 _PROTOCOL_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
 """Keys of values that are fixed words of the protocol."""
@@ -138,13 +138,13 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the type of a message part with a text, and True for a thought; ``None`` for any other item."""
+    """Return the type of a message part with a text, and True for a thought."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key, with a number if it is in ``taken``. ``numbers``: key -> the last number that was added to it."""
+    """Return the key, with a number if it is in ``taken``. ``numbers``: key -> its last number."""
     free = key
     while free in taken:
         numbers[key] += 1

@@ -3,7 +3,7 @@
 Each line is written with one ``write`` call of the operating system. A killed process leaves at most one incomplete
 line, which the next turn removes. A power failure can lose the last lines, because ``fsync`` is not called.
 
-If writing or the app's redaction fails, the failure is logged once, and the file is not written any more, because a
+After a failure of writing or of the app's redaction, which is logged once, the file is not written any more. A
 recording with a gap would be misleading. The run itself continues.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The maximum number of files of one chat. Each process that writes the chat at the same time has its own file."""
+"""Maximum number of files of one chat. Each process that writes the chat at the same time has its own file."""
 
 _BLOCK: Final = 2**16
 
@@ -66,12 +66,10 @@ class TurnWriter:
         self._failed_files = failed_files
         """Files that are not written any more after a failure, shared by all turns of a recorder."""
         self._file: ChatFile | None = None
-        """The open file; ``None`` before ``begin`` and after ``end``."""
         self._begun_at = 0.0
 
     @property
     def active(self) -> bool:
-        """True if the turn has begun, and the recording file can still be written."""
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:
@@ -85,7 +83,6 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Write an ADK event with its present values."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
@@ -147,7 +144,6 @@ class ChatFile:
             raise ChatFileError("the disk took only a part of a line")
 
     def close(self) -> None:
-        """Close and unlock the file."""
         self._stream.close()
 
 
