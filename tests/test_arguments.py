@@ -350,6 +350,7 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
             "/api//chat",
             "/api?chat",
             "http://localhost/api/chat",
+            *("/api/../chat", "/api/.", "/api\0", "/\ud83d", "/{chat_id}/chat", "/{name}", "/{tenant:uid}"),
         ),
         "identify": ("me", lambda: "me", lambda request, user: user, None),
         "prepare": (RunOverrides(), {}, lambda request: RunOverrides()),

@@ -67,6 +67,8 @@ class DeclaredType:
             if not is_usable(self.schema):
                 raise argument_error(name, expected, declared)
             return
+        if isinstance(declared, str):  # pydantic would look for a type of this name
+            raise argument_error(name, expected, declared)
         try:
             self._adapter = TypeAdapter(declared)
             # The schema of a list contains the model's name.

@@ -249,7 +249,10 @@ async def test_writes_are_audited() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"read": ["user:name"]}, {"read": [""]}, {"read": "cart"}, {"write": {"temp:x": int}}, {"write": {"x": 3}}],
+    [
+        *({"read": ["user:name"]}, {"read": [""]}, {"read": "cart"}, {"write": {"temp:x": int}}, {"write": {"x": 3}}),
+        *({"write": {"x": "int"}}, {"write": {"x": "a\nb"}}),
+    ],
 )
 def test_keys_of_others_and_types_that_cannot_be_checked_are_refused(options: Any) -> None:
     with pytest.raises(StreamProtocolError):

@@ -162,7 +162,7 @@ async def test_every_store_keeps_what_the_page_was_shown(sessions: BaseSessionSe
 
 
 async def test_every_store_keeps_a_reply_with_a_broken_character(sessions: BaseSessionService, tmp_path: Path) -> None:
-    said: list[str | Call] = ["a \ud83d", Call("nothing", {"x": "b \ud83d"})]
+    said: list[Any] = ["a \ud83d", Call("nothing", {"x": "b \ud83d"})]
     tools = [tool("nothing", lambda: None)]
     root = LlmAgent(name="root", model=ScriptedLlm(turns=[said, "Done \ud83d."]), tools=tools)
     message = await Chat(root, tmp_path, sessions).send()

@@ -8,7 +8,7 @@ from typing import Final, TypedDict, Unpack
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, compile_path
 
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
@@ -20,12 +20,13 @@ from stream_protocol.serving.http._plain_text_errors import json_errors, plain_t
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_BYTES_IN_FLIGHT, dropping_body_if_refused
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from stream_protocol.serving.telemetry import ObservedRoute
-from stream_protocol.wire import check_callable, check_option_names, check_pattern
+from stream_protocol.wire import argument_error, check_callable, check_option_names, check_pattern
 
 JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat", "choose_version", "write_state"})
 """The names of the routes whose responses and errors are JSON."""
 
-_PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
+_PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[^/\\\s?#%\x00-\x1f\x7f\ud800-\udfff]+)+")
+"""Pattern of a path. A browser resolves the segments ``.`` and ``..``, and never requests them."""
 
 
 def _nothing() -> None:
@@ -33,7 +34,14 @@ def _nothing() -> None:
 
 
 def check_route_path(name: str, path: object) -> None:
-    check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
+    """Raise ``InvalidArgumentError`` for an invalid path of the chat endpoint."""
+    expected = 'a path with a slash first and none last, such as "/api/chat"'
+    check_pattern(name, path, _PATH, expected)
+    try:
+        compile_path(f"{path}/{{chat_id}}/artifacts/{{name:path}}")
+    except (ValueError, AssertionError) as error:  # a parameter of the routes below the path, or an unknown converter
+        reason = str(error).partition(" at path")[0].rstrip(".")
+        raise argument_error(name, expected, path, f"{reason[:1].lower()}{reason[1:]}") from None
 
 
 class RouteOptions(TypedDict, total=False):

@@ -225,7 +225,8 @@ def _connect(url: str, patience: float) -> Client:
             retry=Retry(NoBackoff(), 1),  # an idle connection of the pool may be dead
             retry_on_error=[RedisConnectionError],
         )
-        redis.connection_pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing; raises for an unknown option in the URL
+        pool = redis.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # connects to nothing; raises for an unknown option in the URL
     except (
         ValueError,
         TypeError,
