@@ -109,7 +109,11 @@ class Rule(StrEnum):
 
     # ends
     TERMINAL_MISSING = "terminal-missing", Severity.ERROR, "The response looks cut off."
-    SECOND_TERMINAL = "second-terminal", Severity.ERROR, "The client may show a wrong end."
+    SECOND_TERMINAL = (
+        "second-terminal",
+        Severity.ERROR,
+        "The response has two ends, and the client may show the wrong end.",
+    )
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,

@@ -25,6 +25,7 @@ async def test_the_app_of_the_page_has_an_inspector(monkeypatch: pytest.MonkeyPa
 def test_the_page_lists_the_tabs_in_their_order() -> None:
     source = (ROOT / "server" / "page" / "src" / "inspector" / "Inspector.tsx").read_text(encoding="utf-8")
     (tabs,) = re.findall(r"^const TABS = \{(.*)\};$", source, re.MULTILINE)
-    table = (ROOT / "docs" / "inspector.md").read_text(encoding="utf-8").partition("| Tab | Content |\n|---|---|\n")[2]
-    listed = re.findall(r"^\| ([^|]*) \|", table.partition("\n\n")[0], re.MULTILINE)
+    page = (ROOT / "docs" / "inspector.md").read_text(encoding="utf-8")
+    (tab_list,) = re.findall(r"^- \*\*Events\*\*: .*?\n\n", page, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^- \*\*(.*?)\*\*: ", tab_list, re.MULTILINE)
     assert listed == re.findall(r'"(.*?)"', tabs)
