@@ -182,7 +182,7 @@ def test_a_chat_is_found_renamed_and_archived_while_it_is_answered(page: Page, s
     say(page, "Tell me a long story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text("The train stood longer")
     chats = page.get_by_role("navigation", name="Chats")
-    chats.get_by_label("Search chats").fill("LONG story")
+    chats.get_by_label("Search titles").fill("LONG story")
     mine = chats.get_by_role("listitem").filter(has=page.locator("[aria-current]"))
     expect(mine.get_by_role("img", name="Answering")).to_be_visible()
     mine.get_by_role("button", name="More for").click()

@@ -235,12 +235,11 @@ def say(page: Page, text: str) -> None:
 
 
 def say_beside(page: Page, text: str) -> None:
-    """The panel covers the chat on a phone."""
-    toggle = page.get_by_role("button", name="Inspector", exact=True)
-    toggle.click()
+    """The panel covers the chat on a phone, where its button is in the menu."""
+    page.keyboard.press("Control+i")
     say(page, text)
     expect(page.get_by_text("clear in Oslo.")).to_be_visible()
-    toggle.click()
+    page.keyboard.press("Control+i")
 
 
 def tab(page: Page, name: str) -> None:

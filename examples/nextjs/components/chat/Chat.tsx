@@ -107,7 +107,7 @@ export function Chat(props: ChatProps) {
                   onOutput={chat.output}
                   onEdit={chat.edit}
                   onRetry={index === lastIndex ? chat.retry : undefined}
-                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id) === "failed") ? undefined : chat.regenerate}
+                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id)?.type === "failed") ? undefined : chat.regenerate}
                   versions={chat.versions.get(message.id)}
                   onChoose={chat.choose}
                 />

@@ -16,6 +16,28 @@ export type ListedChat = { id: string; title: string | null; updatedAt: string; 
 export type Changes = { title?: string | null; archived?: boolean };
 type ChatList = { chats: ListedChat[]; nextCursor: string | null };
 
+/** Return true if the user has archived chats. `listed`: the shown chats; with others, the server is asked again. */
+export function useHasArchived(listed: ListedChat[]): boolean {
+  const { api } = useHost();
+  const [has, setHas] = useState(false);
+  const ids = listed.map(({ id }) => id).join();
+  useEffect(() => {
+    let current = true;
+    fetch(`${api}/chats?limit=1&archived=true`).then(
+      async (response) => {
+        if (!response.ok) return;
+        const { chats }: ChatList = await response.json();
+        if (current) setHas(chats.length > 0);
+      },
+      () => undefined, // the list says that the server is away
+    );
+    return () => {
+      current = false;
+    };
+  }, [api, ids]);
+  return has;
+}
+
 /** The user's chats, newest first; `more` loads the next page. */
 export function useChats(search: string, archived: boolean) {
   const { api } = useHost();
