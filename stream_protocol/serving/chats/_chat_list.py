@@ -75,6 +75,8 @@ class ChatListPage:
     """The chats of the page, newest first."""
     next_cursor: str | None
     """The ``cursor`` of the next page; ``None`` on the last page."""
+    has_archived: bool
+    """True if the user has archived chats, also if the list omits them."""
 
 
 async def list_chats(
@@ -103,6 +105,7 @@ async def list_chats(
     return ChatListPage(
         chats=tuple(_listed(chat, titles[chat.id], details[chat.id]) for chat in page),
         next_cursor=str(reached.after(page)) if len(left) > len(page) else None,
+        has_archived=any(chat.archived for chat in details.values()),
     )
 
 

@@ -233,7 +233,8 @@ class ChatEndpoints:
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """Returns the user's chats, newest first.
 
-        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The URL's
+        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor",
+        "hasArchived"}``. The URL's
         query may have the following keys. A wrong value is refused (422).
 
         * ``limit``, the number of chats in the response
@@ -250,7 +251,7 @@ class ChatEndpoints:
             search=query.get("search", ""),
             archived=_parse_archived(query.get("archived", "false")),
         )
-        content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor})
+        content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor, "hasArchived": page.has_archived})
         return whole_response(content, self._service.hold_memory(user_id), JSON_HEADERS)
 
     @_errors_as_json

@@ -3,15 +3,14 @@ import { type FocusEvent, type KeyboardEvent, useState } from "react";
 import { useHost } from "../chat/host";
 import { Button } from "../ui/button";
 import { ChatItem } from "./ChatItem";
-import { type ListedChat, useChats, useHasArchived } from "./chat-list";
+import { type ListedChat, useChats } from "./chat-list";
 
 /** The chats, found by their titles; archived ones are a list of their own. The next page comes when it is scrolled to. */
 export function ChatList({ current, onPick }: { current: string; onPick: () => void }) {
   const { openNewChat } = useHost();
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
-  const { chats, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
-  const hasArchived = useHasArchived(chats);
+  const { chats, hasArchived, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
   const [focused, setFocused] = useState<string>();
   const stop = [focused, current].find((id) => chats.some((chat) => chat.id === id)) ?? chats[0]?.id;
   const removeAndLeave = async (id: string) => {

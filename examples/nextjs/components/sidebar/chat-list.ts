@@ -14,35 +14,13 @@ const TYPING = 200;
 
 export type ListedChat = { id: string; title: string | null; updatedAt: string; archived: boolean; running: boolean };
 export type Changes = { title?: string | null; archived?: boolean };
-type ChatList = { chats: ListedChat[]; nextCursor: string | null };
-
-/** Return true if the user has archived chats. `listed`: the shown chats; with others, the server is asked again. */
-export function useHasArchived(listed: ListedChat[]): boolean {
-  const { api } = useHost();
-  const [has, setHas] = useState(false);
-  const ids = listed.map(({ id }) => id).join();
-  useEffect(() => {
-    let current = true;
-    fetch(`${api}/chats?limit=1&archived=true`).then(
-      async (response) => {
-        if (!response.ok) return;
-        const { chats }: ChatList = await response.json();
-        if (current) setHas(chats.length > 0);
-      },
-      () => undefined, // the list says that the server is away
-    );
-    return () => {
-      current = false;
-    };
-  }, [api, ids]);
-  return has;
-}
+type ChatList = { chats: ListedChat[]; nextCursor: string | null; hasArchived: boolean };
 
 /** The user's chats, newest first; `more` loads the next page. */
 export function useChats(search: string, archived: boolean) {
   const { api } = useHost();
   const filter = JSON.stringify([search, archived]);
-  const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null });
+  const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null, hasArchived: false });
   const [loaded, setLoaded] = useState(false);
   const [failure, setFailure] = useState<string>();
   const newest = useRef(0); // a later request may be answered before an earlier one
@@ -87,6 +65,7 @@ export function useChats(search: string, archived: boolean) {
 
   return {
     chats: list.chats,
+    hasArchived: list.hasArchived,
     /** The server has answered once: an empty list is one. */
     loaded,
     /** What the server did not do. */
@@ -101,6 +80,7 @@ export function useChats(search: string, archived: boolean) {
       const changed: ListedChat = await response.json();
       noteTitles([changed]);
       change(id, changed.archived === archived ? [changed] : []);
+      if (changed.archived) setList((shown) => ({ ...shown, hasArchived: true }));
     },
     remove: async (id: string) => {
       const response = await fetch(chatPath(api, id), { method: "DELETE" }).catch(() => undefined);
@@ -120,12 +100,12 @@ function noteTitles(chats: ListedChat[]): void {
 /** The newest page over what is shown: the pages below it stay. */
 function onTop(shown: ChatList, page: ChatList): ChatList {
   if (page.nextCursor === null || shown.chats.length <= page.chats.length) return page;
-  return { chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
+  return { ...page, chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
 }
 
 /** The next page. It may have chats that are newer than what is shown, and came on top of it in the meantime. */
 function atEnd(shown: ChatList, page: ChatList): ChatList {
-  return { chats: [...shown.chats, ...without(page.chats, shown.chats)], nextCursor: page.nextCursor };
+  return { ...page, chats: [...shown.chats, ...without(page.chats, shown.chats)] };
 }
 
 function without(chats: ListedChat[], others: ListedChat[]): ListedChat[] {
