@@ -198,6 +198,7 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
         "updatedAt": entry.changed.isoformat(),
         "archived": False,
         "running": False,
+        "waiting": False,
     }
 
 

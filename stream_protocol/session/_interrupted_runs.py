@@ -178,14 +178,20 @@ def _missing_responses(
     """Yield events with error responses for the turn's unanswered tool calls.
 
     The calls of one event get their responses in one event. ``closes_pending``: True to include calls that wait for an
-    answer. ``hidden``: ids of stored events that the client was not shown. A call of a client tool counts as unanswered
-    if only such events answer it. ``failed``: the client ids of calls whose tools raised an exception.
+    answer. ``hidden``: ids of stored events that the client was not shown. The client cannot answer the calls of such
+    events, so they are included. A call of a client tool counts as unanswered if only such events answer it.
+    ``failed``: the client ids of calls whose tools raised an exception.
     """
     unanswered = (
         call
         for call in turn.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or call.known.id in failed or (call.kind is None and not call.is_delegated))
+        and (
+            closes_pending
+            or call.event.id in hidden
+            or call.known.id in failed
+            or (call.kind is None and not call.is_delegated)
+        )
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]

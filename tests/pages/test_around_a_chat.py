@@ -28,40 +28,50 @@ def choose(page: Page, item: Locator, action: str) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
-def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page: Page) -> None:
+def waiting(page: Page, title: str) -> Locator:
+    """The mark in the list of a chat that waits for the user."""
+    listed = sidebar(page).get_by_role("listitem").filter(has_text=title)
+    expect(listed).to_have_count(1)
+    return listed.get_by_role("img", name="Needs your input")
+
+
+def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page: Page, shots: Path) -> None:
     say(page, "pay 7")
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    mark = sidebar(page).get_by_role("img", name="Needs your input")
-    expect(mark).to_have_count(1)
+    expect(waiting(page, "pay 7")).to_be_visible()
     press(page, "New chat")
     say(page, "hello")
     expect_status(page, "ready")
     expect(current(page).get_by_role("img", name="Needs your input")).to_have_count(0)
-    expect(mark).to_have_count(1)
+    expect(waiting(page, "pay 7")).to_be_visible()
+    page.screenshot(path=shots / "waiting-chat.png")
     sidebar(page).get_by_role("link", name="pay 7").click()
     press(page, "Approve")
-    expect(mark).to_have_count(0)
+    expect(waiting(page, "pay 7")).to_have_count(0)
 
 
-def test_the_mark_of_a_chat_that_waits_is_in_every_tab_until_the_chat_goes_on(open_page: Open) -> None:
-    page = open_page()
-    say(page, "pay 8")
+@pytest.mark.parametrize("ending", ["Approve", "Deny", "a message"])
+def test_each_browser_marks_a_chat_that_waits_until_it_is_answered_or_goes_on(open_page: Open, ending: str) -> None:
+    page, title = open_page(), f"pay 8 and {ending}"
+    say(page, title)
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    waiting = page.url.partition("#")[2]
-    press(page, "New chat")
-    say(page, "hello")
-    expect_status(page, "ready")
-    page.reload()
-    expect(sidebar(page).get_by_role("img", name="Needs your input")).to_have_count(1)
-    with page.context.expect_page() as opened:
-        page.evaluate("window.open(location.pathname)")
-    expect(sidebar(opened.value).get_by_role("img", name="Needs your input")).to_have_count(1)
-    elsewhere = open_page(f"#{waiting}")
-    press(elsewhere, "Approve")
-    expect(texts(elsewhere)).to_have_text("Paid.")
-    say(page, "hello again")
-    for tab in (page, opened.value):
-        expect(sidebar(tab).get_by_role("img", name="Needs your input")).to_have_count(0)
+    chat = page.url.partition("#")[2]
+    other = open_page()
+    expect(waiting(other, title)).to_be_visible()
+    answering = open_page(f"#{chat}")
+    match ending:
+        case "Approve":
+            press(answering, "Approve")
+        case "Deny":
+            press(answering, "Deny…")
+            answering.get_by_label("Reason").press("Enter")
+        case _:
+            say(answering, "never mind")
+    expect(answering.get_by_role("form", name="Approval")).to_have_count(0)
+    expect_status(answering, "ready")
+    other.evaluate("window.dispatchEvent(new Event('focus'))")  # of a tab to which the user returns
+    for tab in (other, answering):
+        expect(waiting(tab, title)).to_have_count(0)
 
 
 def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_deleted(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from google.adk.sessions import BaseSessionService
 
+from stream_protocol.session.transcript import update_awaited
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -108,12 +110,13 @@ class OrderedSessions(DelegatingSessions):
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event. If the event's time is earlier than that of the session's last event, first gives the event a
-    later time.
+    """Stores the event, together with the calls that wait for the client after it: see ``update_awaited``. If the
+    event's time is earlier than that of the session's last event, first gives the event a later time.
 
     Stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
     of two workers differ. Without the new time, an event could appear before an event that was stored earlier.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6
+    update_awaited(event, session.state)
     return await sessions.append_event(session, event)

@@ -21,6 +21,7 @@ from stream_protocol.serving.chats._chat_details import (
 )
 from stream_protocol.serving.chats._sessions import find_session
 from stream_protocol.session import STATE_PREFIX, AnsweredCalls, Transcript
+from stream_protocol.session.transcript import has_awaited
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class ListedChat(TypedDict):
     archived: bool
     running: bool
     """True if a response is running in the chat."""
+    waiting: bool
+    """True if the agent waits for the user: for an approval, an input, a sign-in, or the output of a client tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +165,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
         "updatedAt": datetime.fromtimestamp(chat.last_update_time, UTC).isoformat(),
         "archived": details.archived,
         "running": False,
+        "waiting": has_awaited(chat.state),
     }
 
 

@@ -25,7 +25,7 @@ function told(status: ChatStatus, last: ChatMessage | undefined, outcomes: Outco
 }
 
 /** What the agent needs from the user to go on after its last message. */
-export function neededFrom(last: ChatMessage | undefined, outcomes: Outcomes): "approval" | "input" | undefined {
+function neededFrom(last: ChatMessage | undefined, outcomes: Outcomes): "approval" | "input" | undefined {
   if (last?.role !== "assistant" || outcomes.get(last.id)?.type === "stopped") return undefined;
   const calls = last.parts.filter(isToolUIPart);
   if (calls.some(({ state }) => state === "approval-requested")) return "approval";

@@ -6,8 +6,7 @@ import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { TooLargeError } from "./chat-api";
-import { useNoteWaiting } from "../sidebar/waiting-chats";
-import { Announcer, neededFrom } from "./Announcer";
+import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type Draft, type Outcome, type StoredChat, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
@@ -82,7 +81,6 @@ export function Chat(props: ChatProps) {
   const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
   useTabTitle(id, messages, busy, about?.agent);
-  useNoteWaiting(id, !busy && neededFrom(messages.at(-1), chat.outcomes) !== undefined);
 
   return (
     <div className="flex min-h-0 flex-1">

@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { chatPath, useHost } from "../chat/host";
 import { noteTitle } from "./chat-titles";
-import { forgetAnswered, note } from "./waiting-chats";
 
 /** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
 export const CHATS_CHANGED = "chats-changed";
@@ -12,7 +11,15 @@ const LOOK_AGAIN = 3000;
 /** Milliseconds that are waited for another letter before the chats are searched. */
 const TYPING = 200;
 
-export type ListedChat = { id: string; title: string | null; updatedAt: string; archived: boolean; running: boolean };
+export type ListedChat = {
+  id: string;
+  title: string | null;
+  updatedAt: string;
+  archived: boolean;
+  running: boolean;
+  /** The agent waits for the user: for an approval, an input, a sign-in, or a tool of the page. */
+  waiting: boolean;
+};
 export type Changes = { title?: string | null; archived?: boolean };
 type ChatList = { chats: ListedChat[]; nextCursor: string | null; hasArchived: boolean };
 
@@ -37,7 +44,6 @@ export function useChats(search: string, archived: boolean) {
       const page: ChatList = await response.json();
       noteTitles(page.chats);
       if (request !== newest.current) return;
-      forgetAnswered(page.chats);
       setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
     },
     [api, filter, search, archived],
@@ -53,8 +59,9 @@ export function useChats(search: string, archived: boolean) {
     return () => clearTimeout(timer);
   }, [reload, search]);
   useEffect(() => {
-    window.addEventListener(CHATS_CHANGED, reload);
-    return () => window.removeEventListener(CHATS_CHANGED, reload);
+    const events = [CHATS_CHANGED, "focus"]; // meanwhile, other tabs may have changed the chats
+    for (const event of events) window.addEventListener(event, reload);
+    return () => events.forEach((event) => window.removeEventListener(event, reload));
   }, [reload]);
   const running = list.chats.some((chat) => chat.running);
   useEffect(() => {
@@ -84,10 +91,8 @@ export function useChats(search: string, archived: boolean) {
     },
     remove: async (id: string) => {
       const response = await fetch(chatPath(api, id), { method: "DELETE" }).catch(() => undefined);
-      if (response?.ok) {
-        note(id, false);
-        change(id, []);
-      } else setFailure("The chat could not be deleted.");
+      if (response?.ok) change(id, []);
+      else setFailure("The chat could not be deleted.");
       return response?.ok ?? false;
     },
   };
