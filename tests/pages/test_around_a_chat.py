@@ -50,9 +50,11 @@ def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page:
     expect(waiting(page, "pay 7")).to_have_count(0)
 
 
-@pytest.mark.parametrize("ending", ["Approve", "Deny", "a message"])
-def test_each_browser_marks_a_chat_that_waits_until_it_is_answered_or_goes_on(open_page: Open, ending: str) -> None:
-    page, title = open_page(), f"pay 8 and {ending}"
+@pytest.mark.parametrize(("title", "ending"), [("pay 8", "approval"), ("pay 9", "denial"), ("pay 10", "message")])
+def test_each_browser_marks_a_chat_that_waits_until_it_is_answered_or_goes_on(
+    open_page: Open, title: str, ending: str
+) -> None:
+    page = open_page()
     say(page, title)
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
     chat = page.url.partition("#")[2]
@@ -60,9 +62,9 @@ def test_each_browser_marks_a_chat_that_waits_until_it_is_answered_or_goes_on(op
     expect(waiting(other, title)).to_be_visible()
     answering = open_page(f"#{chat}")
     match ending:
-        case "Approve":
+        case "approval":
             press(answering, "Approve")
-        case "Deny":
+        case "denial":
             press(answering, "Deny…")
             answering.get_by_label("Reason").press("Enter")
         case _:

@@ -233,9 +233,9 @@ class ChatEndpoints:
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """Returns the user's chats, newest first.
 
-        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor",
-        "hasArchived"}``. The URL's
-        query may have the following keys. A wrong value is refused (422).
+        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running", "waiting"}], "nextCursor",
+        "hasArchived"}``, see ``ListedChat`` and ``ChatListPage``. The URL's query may have the following keys. A wrong
+        value is refused (422).
 
         * ``limit``, the number of chats in the response
         * ``search``, a text that the titles contain
