@@ -45,4 +45,4 @@ def chats() -> dict[str, object]:
     """Return the user's chats, newest first."""
     user = user_id()
     page = service.run(lambda chat_service: chat_service.chats(user_id=user))
-    return {"chats": list(page.chats), "nextCursor": page.next_cursor}
+    return {"chats": list(page.chats), "nextCursor": page.next_cursor, "hasArchived": page.has_archived}

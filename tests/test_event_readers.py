@@ -64,6 +64,7 @@ CREATORS: Final = frozenset(
         "session/_storable_events.py",
         "session/_thought_signatures.py",
         "session/_user_message.py",
+        "session/transcript/_awaited_calls.py",
         "session/transcript/_metadata.py",
     }
 )

@@ -134,7 +134,9 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
     async def list_chats(request: Request) -> Response:
         listed = () if request.query_params.get("archived") == "true" else chats.library
-        return JSONResponse({"chats": [_list_item(entry) for entry in listed], "nextCursor": None})
+        return JSONResponse(
+            {"chats": [_list_item(entry) for entry in listed], "nextCursor": None, "hasArchived": False}
+        )
 
     async def stop_chat(request: Request) -> Response:
         if (playback := chats.current_response(_chat_id(request))) is not None:
@@ -189,6 +191,7 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
         "updatedAt": entry.changed.isoformat(),
         "archived": False,
         "running": False,
+        "waiting": False,
     }
 
 

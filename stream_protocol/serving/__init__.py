@@ -46,7 +46,7 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     response_body,
 )
-from stream_protocol.serving.requests import ServiceOptions, StoredChat
+from stream_protocol.serving.requests import FailedMessage, ServiceOptions, StoredChat
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome, run_events
 from stream_protocol.serving.telemetry import ChatIdFilter
@@ -66,6 +66,7 @@ __all__ = [
     "ChatIdFilter",
     "ChatListPage",
     "ChatService",
+    "FailedMessage",
     "FilePolicy",
     "Identify",
     "ListedChat",

@@ -4,7 +4,7 @@ ADK stores only complete events, and no event for a failure or a stop. So stream
 to calls can be missing.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -56,7 +56,7 @@ def completing_events(
     added = output.unstored_events(of_run, hidden)
     last_shown = len(added) - 1
     if outcome != "finish":
-        added += _closing_events(turn, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
+        added += _closing_events(turn, added, outcome, output, agent=agent, hidden=hidden)
     for marker in a2a_markers([*of_run, *added]):
         marker.error_code = [*of_run, *added][-1].error_code
         added.append(marker)
@@ -64,6 +64,8 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
+    if added and outcome in ("error", "timeout"):
+        update_metadata(added[-1], error_text=output.error_text)
     if hidden:  # on the last event with shown content, because the worker may lose the chat after storing this event
         update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
@@ -96,28 +98,30 @@ def _closing_events(
     turn: Turn,
     streamed: Sequence[Event],
     outcome: Ending,
+    output: RunOutput,
     *,
     agent: str,
     hidden: Sequence[Event],
-    failed: Collection[str],
 ) -> list[Event]:
     """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
     the end of the run.
 
-    ``streamed``: events with text that the run streamed. ``hidden`` and ``failed``: see ``_missing_responses``.
+    ``streamed``: events with text that the run streamed. ``hidden`` and ``failed``: see ``_missing_responses``. If the
+    client received an error text, at least one event is appended, which stores the text.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
     responses = [
         *(_hidden_responses(turn, hidden) if stopped else ()),
-        *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
+        *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=output.failed_calls),
         *_responses_hidden_from_model(turn),
     ]
     last_texts = [event for event in streamed if EventMetadata.of(event).before is None]
     for event in (*last_texts, *responses):
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    if not hidden and _reports_outcome([turn.stored[-1], *last_texts, *responses][-1], outcome):
+    is_reported = _reports_outcome([turn.stored[-1], *last_texts, *responses][-1], outcome)
+    if is_reported and not hidden and (output.error_text is None or streamed or responses):
         return responses
     return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 
@@ -178,7 +182,12 @@ def _missing_responses(
         call
         for call in turn.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or call.known.id in failed or (call.kind is None and not call.is_delegated))
+        and (
+            closes_pending
+            or call.event.id in hidden
+            or call.known.id in failed
+            or (call.kind is None and not call.is_delegated)
+        )
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]

@@ -36,6 +36,13 @@ export type MessageVersions = {
   ids: string[];
 };
 
+/** A message whose run ended with an error: the agent's, or the user's if the agent has shown nothing. */
+export type FailedMessage = {
+  messageId: string;
+  /** The text of the stream's `error` chunk. Absent if it is not known. */
+  errorText?: string;
+};
+
 /** The response of `GET /api/chat/{id}`. */
 export type StoredChat = {
   messages: ChatMessage[];
@@ -43,11 +50,11 @@ export type StoredChat = {
   versions?: MessageVersions[];
   /** The ids of the messages whose run was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
-  /** The ids of the messages whose run ended with an error, as in `stopped`. */
-  failed?: string[];
+  /** Absent if no run ended with an error. */
+  failed?: FailedMessage[];
 };
 """
-_WITH_STATE: Final = "  failed?: string[];\n", "  failed?: string[];\n  state: ChatState;\n"
+_WITH_STATE: Final = "  failed?: FailedMessage[];\n", "  failed?: FailedMessage[];\n  state: ChatState;\n"
 _AGENT_MESSAGE: Final = """\
 /** The output of an agent that runs as a tool: its message. At its end it has the `result` for the calling agent. */
 export type AgentMessage<Result> = UIMessage<
@@ -76,6 +83,7 @@ _OWN_NAMES: Final = (
     "ChatOutputs",
     "ChatState",
     "ChatTools",
+    "FailedMessage",
     "MessageVersions",
     "StoredChat",
     "UIMessage",

@@ -62,7 +62,7 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
             ("streamed_arguments", "weather?"),
             ("two_turns", "hi"),
         ]
-        assert http.get("/api/chats?archived=true").json() == {"chats": [], "nextCursor": None}
+        assert http.get("/api/chats?archived=true").json() == {"chats": [], "nextCursor": None, "hasArchived": False}
         assert http.get("/page.json").json() == {"suggestions": ["weather?", "hi"], "inspector": False}
         assert http.get("/api/chat/two_turns").json() == {"messages": []}
         assert http.get("/api/chat/nowhere").status_code == 404

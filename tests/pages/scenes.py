@@ -44,6 +44,16 @@ GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
 
 SOURCES: Final = web_sources({"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"})
 
+MORE_SOURCES: Final = web_sources({"https://sea.example/": "The sea", "https://ocean.example/": "The ocean"})
+BOUGHT: Final[Sequence[Step]] = ("Bought. More rivers.", MORE_SOURCES)
+
+BOOKING: Final[dict[str, Any]] = {
+    "hotel_name": "Plaza",
+    "guests": ["Ana", "Bo"],
+    "breakfast": True,
+    "rooms": {"large": [2, {"beds": 1}]},
+}
+
 SHEET: Final = "city,price\nOslo,130\nRome,110\n"
 
 CITED: Final = (
@@ -143,6 +153,16 @@ async def pay(amount: float) -> dict[str, float]:
     return {"paid": amount}
 
 
+async def book(hotel_name: str, guests: list[str], breakfast: bool, rooms: dict[str, Any]) -> dict[str, Any]:
+    """Books rooms. The user is asked for approval first."""
+    return {"code": 7, "confirmed": True}
+
+
+async def refuse(hotel_name: str, guests: list[str], breakfast: bool, rooms: dict[str, Any]) -> dict[str, str]:
+    """Fails to book."""
+    return {"error": "No room is free."}
+
+
 async def draw() -> dict[str, Any]:
     """Draws a chart."""
     return {"chart": Part.from_bytes(data=bar_chart((1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6)), mime_type="image/png")}
@@ -221,6 +241,8 @@ class Scenes:
         tools: list[BaseTool | Callable[..., Any]] = [
             gated,
             FunctionTool(lend, require_confirmation=True),
+            FunctionTool(book, require_confirmation=True),
+            refuse,
             count_books,
             self.dig,
             crash,
@@ -281,7 +303,9 @@ class Scenes:
             case "pause":
                 return [Wait(self.told), "I go on."] if answers else [Call("trains", {})]
             case "buy":
-                return ["Bought."] if answers else ["Rivers cost.", SOURCES, Call("pay", {"amount": 5.0})]
+                return [*BOUGHT] if answers else ["Rivers cost.", SOURCES, Call("pay", {"amount": 5.0})]
+            case "book":
+                return ["Booked, or not."] if answers else [Call("book", BOOKING), Call("refuse", BOOKING)]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "sketch":
@@ -328,8 +352,6 @@ class Scenes:
                 return [CITED, found.model_copy(update={"search_entry_point": SearchEntryPoint(rendered_content=html)})]
             case "sail":
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]
-            case "table":
-                return [TABLE]
             case "write":
                 return [_below(question)]
             case "ponder":
@@ -338,8 +360,8 @@ class Scenes:
                 return [GROWING[0], Wait(self.told), GROWING[1]]
             case "manual":
                 return ["Read it."] if answers else [Call("manual", {})]
-            case "arabic":
-                return [ARABIC]
+            case "arabic" | "table" as scene:
+                return [ARABIC if scene == "arabic" else TABLE]
             case "files":
                 return ["; ".join(f"{file.mime_type}, {len(file.data or b'')} bytes" for file in question.files)]
             case "fail" | "break" as scene if question.text not in self.failed:

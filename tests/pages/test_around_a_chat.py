@@ -1,7 +1,7 @@
 """The parts of the page around a chat: the list of chats, the palette, shortcuts, themes, and places in the URL."""
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -28,40 +28,52 @@ def choose(page: Page, item: Locator, action: str) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
-def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page: Page) -> None:
+def waiting(page: Page, title: str) -> Locator:
+    """The mark in the list of a chat that waits for the user."""
+    listed = sidebar(page).get_by_role("listitem").filter(has_text=title)
+    expect(listed).to_have_count(1)
+    return listed.get_by_role("img", name="Needs your input")
+
+
+def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page: Page, shots: Path) -> None:
     say(page, "pay 7")
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    mark = sidebar(page).get_by_role("img", name="Needs your input")
-    expect(mark).to_have_count(1)
+    expect(waiting(page, "pay 7")).to_be_visible()
     press(page, "New chat")
     say(page, "hello")
     expect_status(page, "ready")
     expect(current(page).get_by_role("img", name="Needs your input")).to_have_count(0)
-    expect(mark).to_have_count(1)
+    expect(waiting(page, "pay 7")).to_be_visible()
+    page.screenshot(path=shots / "waiting-chat.png")
     sidebar(page).get_by_role("link", name="pay 7").click()
     press(page, "Approve")
-    expect(mark).to_have_count(0)
+    expect(waiting(page, "pay 7")).to_have_count(0)
 
 
-def test_the_mark_of_a_chat_that_waits_is_in_every_tab_until_the_chat_goes_on(open_page: Open) -> None:
+@pytest.mark.parametrize(("title", "ending"), [("pay 8", "approval"), ("pay 9", "denial"), ("pay 10", "message")])
+def test_each_browser_marks_a_chat_that_waits_until_it_is_answered_or_goes_on(
+    open_page: Open, title: str, ending: str
+) -> None:
     page = open_page()
-    say(page, "pay 8")
+    say(page, title)
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    waiting = page.url.partition("#")[2]
-    press(page, "New chat")
-    say(page, "hello")
-    expect_status(page, "ready")
-    page.reload()
-    expect(sidebar(page).get_by_role("img", name="Needs your input")).to_have_count(1)
-    with page.context.expect_page() as opened:
-        page.evaluate("window.open(location.pathname)")
-    expect(sidebar(opened.value).get_by_role("img", name="Needs your input")).to_have_count(1)
-    elsewhere = open_page(f"#{waiting}")
-    press(elsewhere, "Approve")
-    expect(texts(elsewhere)).to_have_text("Paid.")
-    say(page, "hello again")
-    for tab in (page, opened.value):
-        expect(sidebar(tab).get_by_role("img", name="Needs your input")).to_have_count(0)
+    chat = page.url.partition("#")[2]
+    other = open_page()
+    expect(waiting(other, title)).to_be_visible()
+    answering = open_page(f"#{chat}")
+    match ending:
+        case "approval":
+            press(answering, "Approve")
+        case "denial":
+            press(answering, "Deny…")
+            answering.get_by_label("Reason").press("Enter")
+        case _:
+            say(answering, "never mind")
+    expect(answering.get_by_role("form", name="Approval")).to_have_count(0)
+    expect_status(answering, "ready")
+    other.evaluate("window.dispatchEvent(new Event('focus'))")  # of a tab to which the user returns
+    for tab in (other, answering):
+        expect(waiting(tab, title)).to_have_count(0)
 
 
 def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_deleted(
@@ -74,13 +86,14 @@ def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_delete
     expect_status(page, "ready")
     expect(page.get_by_role("img", name="Answering")).to_have_count(0)
     choose(page, current(page), "Rename")
-    page.get_by_label("Title").fill("Streams")
-    page.get_by_label("Title").press("Enter")
+    page.get_by_label("Title", exact=True).fill("Streams")
+    page.get_by_label("Title", exact=True).press("Enter")
     expect(current(page)).to_contain_text("Streams")
-    page.get_by_label("Search chats").fill("no such title")
+    page.get_by_label("Search titles").fill("no such title")
     expect(sidebar(page)).to_contain_text("No chats found.")
-    page.get_by_label("Search chats").fill("stREAMS")
+    page.get_by_label("Search titles").fill("stREAMS")
     expect(current(page)).to_contain_text("Streams")
+    expect(page.get_by_role("button", name="Archived")).to_have_count(0)  # there is none
     choose(page, current(page), "Archive")
     expect(current(page)).to_have_count(0)
     press(page, "Archived")
@@ -159,6 +172,10 @@ def test_what_is_typed_is_kept_for_each_chat(page: Page) -> None:
 
 def test_chats_that_cannot_be_loaded_or_deleted_say_so(page: Page, expected_errors: list[str]) -> None:
     expected_errors.append("Failed to load resource")
+    say(page, "to be put away")
+    expect(current(page)).to_be_visible()
+    choose(page, current(page), "Archive")
+    press(page, "New chat")
     say(page, "hello")
     expect(sidebar(page).get_by_role("region", name="Today")).to_contain_text("hello")
     page.route("**/api/chat/*", lambda route: route.fulfill(status=500))
@@ -171,8 +188,13 @@ def test_chats_that_cannot_be_loaded_or_deleted_say_so(page: Page, expected_erro
     expect(sidebar(page).get_by_role("alert")).to_contain_text("The chats could not be loaded.")
     page.unroute_all()
     press(page, "Reload")
-    expect(sidebar(page)).to_contain_text("Nothing is archived.")
+    expect(sidebar(page)).to_contain_text("to be put away")
     expect(sidebar(page).get_by_role("alert")).to_have_count(0)
+    choose(page, sidebar(page).locator("[data-chat]").first, "Unarchive")
+    expect(sidebar(page)).to_contain_text("Nothing is archived.")
+    press(page, "Back to the chats")
+    expect(sidebar(page).get_by_role("region", name="Today")).to_contain_text("to be put away")
+    expect(page.get_by_role("button", name="Archived")).to_have_count(0)
 
 
 SMALL: Final = """() => [...document.querySelectorAll("button, nav a, input, textarea")]
@@ -306,12 +328,12 @@ def test_the_theme_is_the_systems_until_the_user_chooses_and_stays_chosen(open_p
     page = open_page(colors="dark")
     html = page.locator("html")
     dark = page.evaluate(BACKGROUND)
-    press(page, "Theme and shortcuts")
+    press(page, "Menu")
     page.get_by_role("menuitemradio", name="Light").click()
     expect(html).not_to_have_css("background-color", dark)
     page.reload()
     expect(html).not_to_have_css("background-color", dark)
-    press(page, "Theme and shortcuts")
+    press(page, "Menu")
     page.get_by_role("menuitemradio", name="System").click()
     expect(html).to_have_css("background-color", dark)
 
@@ -324,6 +346,25 @@ def test_the_chats_of_a_phone_are_over_the_page(open_page: Open, shots: Path) ->
     page.screenshot(path=shots / "phone-chats.png")
     press(page, "Close")
     expect(sidebar(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_the_header_of_a_phone_leaves_room_for_the_title(
+    open_page: Open, shots: Path, colors: Literal["light", "dark"]
+) -> None:
+    page = open_page(width=390, height=800, colors=colors)
+    say(page, "A title of four words")
+    title = page.get_by_role("heading", level=1).locator("bdi")
+    expect(title).to_have_text("A title of four words")
+    expect(page.get_by_role("banner").get_by_role("button")).to_have_count(3)
+    assert title.evaluate("title => title.scrollWidth <= title.clientWidth")
+    page.screenshot(path=shots / f"phone-header-{colors}.png")
+    press(page, "Menu")
+    page.screenshot(path=shots / f"phone-menu-{colors}.png")
+    page.get_by_role("menuitem", name="Find").click()
+    expect(
+        page.get_by_role("dialog").get_by_role("combobox", name="Find a chat by its title, or a command")
+    ).to_be_focused()
 
 
 def test_the_keyboard_alone_is_enough(page: Page) -> None:

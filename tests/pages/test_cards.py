@@ -1,9 +1,8 @@
 """Tool cards and the page's answers: forms by their schema, approvals, the page's own tools."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -29,10 +28,12 @@ def answered(page: Page) -> dict[str, str]:
     return dict(zip(names, values, strict=True))
 
 
-def output(page: Page, name: str) -> Any:
-    """The output on the card of a tool that has answered."""
-    text = unfolded(tool(page, name, "output-available")).locator('[data-json="output"] pre').inner_text()
-    return json.loads(text)
+def output(page: Page, name: str) -> dict[str, str]:
+    """The output on the card of a tool that has answered: name -> value."""
+    rows = unfolded(tool(page, name, "output-available")).locator("[data-json=output] dl")
+    expect(rows).to_be_visible()
+    names, values = (rows.get_by_role(role).all_inner_texts() for role in ("term", "definition"))
+    return dict(zip(names, values, strict=True))
 
 
 def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) -> None:
@@ -44,7 +45,7 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
     expect(card.locator("[data-json]")).to_have_count(0)
     summary.press("Enter")
     expect(card.locator("[data-json=output] pre")).to_have_text("measured")  # ADK's `result` around it is not shown
-    expect(card.locator("[data-json=input] pre span").first).to_have_text('"complete"')
+    expect(card.locator("[data-json=input] dl")).to_have_text("CompleteYes")
     summary.press("Space")
     expect(card.locator("[data-json]")).to_have_count(0)
 
@@ -97,17 +98,50 @@ def test_the_page_shows_that_the_agent_works_while_nothing_else_moves(page: Page
     expect(working).to_have_count(0)
 
 
-def test_the_sources_stand_above_an_approval_that_waits(page: Page, shots: Path) -> None:
+def test_sources_stay_where_they_came_while_the_answer_goes_on(page: Page, shots: Path) -> None:
     say(page, "buy")
-    both = page.locator("nav[aria-label=Sources], [data-tool=pay]")
-    expect(page.get_by_role("form", name="Approval")).to_be_visible()
-    expect(both.first).to_have_attribute("aria-label", "Sources")
+    sources, form = page.get_by_role("navigation", name="Sources"), page.get_by_role("form", name="Approval")
+    shown = page.locator("nav[aria-label=Sources], [data-tool=pay], [data-text]")
+
+    def order() -> list[str]:
+        found: list[str] = shown.evaluate_all("all => all.map((one) => one.ariaLabel ?? 'text')")
+        return found
+
+    expect(form).to_be_visible()
     expect_status(page, "ready")
-    expect(both.first).to_have_attribute("aria-label", "Sources")
-    page.screenshot(path=shots / "sources-above.png")
+    expect(sources.get_by_role("listitem")).to_have_count(2)
+    assert order() == ["text", "Tool Pay", "Sources"]
+    page.screenshot(path=shots / "sources-asked.png")
     press(page, "Approve")
-    expect(texts(page).last).to_have_text("Bought.")
-    expect(both.last).to_have_attribute("aria-label", "Sources")
+    expect(texts(page).last).to_have_text("Bought. More rivers.")
+    for _ in ("live", "stored"):
+        expect_status(page, "ready")
+        expect(sources).to_have_count(2)
+        expect(sources.last).to_have_text("Sources3The oceanocean.example")  # the other one is above, as number 2
+        assert order() == ["text", "Tool Pay", "Sources", "text", "Sources"]
+        page.screenshot(path=shots / "sources-twice.png")
+        page.reload()
+
+
+@pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
+def test_the_values_of_a_call_are_rows_in_each_of_its_states(
+    open_page: Open, shots: Path, width: int, colors: Literal["light", "dark"]
+) -> None:
+    page = open_page(width=width, colors=colors)
+    say(page, "book")
+    rows = page.get_by_role("form", name="Approval").locator("dl")
+    expected = 'Hotel namePlazaGuestsAna BoBreakfastYesRooms{ "large": [ 2, { "beds": 1 } ] }'
+    expect(rows).to_have_text(expected)
+    page.screenshot(path=shots / f"rows-asked-{width}.png")
+    press(page, "Approve")
+    expect(texts(page)).to_have_text("Booked, or not.")
+    for name, state in (("book", "output-available"), ("refuse", "output-error")):
+        card = unfolded(tool(page, name, state))
+        expect(card.locator("[data-json=input] dl")).to_have_text(expected)
+    expect(tool(page, "book", "output-available").locator("[data-json=output] dl")).to_have_text("Code7ConfirmedYes")
+    expect(tool(page, "refuse", "output-error").get_by_role("alert")).to_be_visible()
+    page.screenshot(path=shots / f"rows-done-{width}.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_tool_shows_how_far_it_is_while_it_runs(page: Page, scenes: Scenes, shots: Path) -> None:
@@ -325,7 +359,7 @@ def test_a_call_without_an_answer_is_no_failure_after_a_reload_either(page: Page
 def test_the_page_tells_its_time_zone_and_changes_its_theme_without_a_click(page: Page) -> None:
     say(page, "zone")
     expect(page.get_by_text("The page has answered.")).to_be_visible()
-    assert output(page, "get_time_zone")["timeZone"] == page.evaluate(
+    assert output(page, "get_time_zone")["Time zone"] == page.evaluate(
         "Intl.DateTimeFormat().resolvedOptions().timeZone"
     )
     say(page, "dark")
@@ -341,7 +375,7 @@ def test_the_location_is_shared_after_a_click_or_not(open_page: Open, shots: Pat
     page.screenshot(path=shots / "location.png")
     press(page, "Share location")
     expect(tool(page, "get_location", "output-available")).to_be_visible()
-    assert output(page, "get_location")["latitude"] == 41.9
+    assert output(page, "get_location")["Latitude"] == "41.9"
     expect_status(page, "ready")
     say(page, "where")
     press(page, "Do not share")

@@ -31,7 +31,7 @@ def test_arguments_that_grow_are_low_and_their_end_is_in_view(page: Page) -> Non
     body = b"".join(map(encode_sse, chunks))
     page.route("**/api/chat", lambda route: route.fulfill(body=body, headers=SSE_HEADERS))
     say(page, "timetable")
-    box = tool(page, "timetable", "input-streaming").locator("[data-json=input] pre")
+    box = tool(page, "timetable", "input-streaming").locator("[data-json=input] dl")
     expect(box).to_contain_text("39")
     low, end = box.evaluate("box => [box.clientHeight, box.scrollTop + box.clientHeight - box.scrollHeight]")
     assert 0 < low < 130

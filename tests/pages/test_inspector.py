@@ -192,6 +192,10 @@ def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
         yield f"{address}{PATH}/"
 
 
+PHONE: Final = 640
+"""The width in pixels below which the header has only a menu."""
+
+
 class Open(Protocol):
     """Opens a new chat with the Inspector beside it."""
 
@@ -207,7 +211,11 @@ def open_page(browser: Browser, url: str) -> Iterator[Open]:
             page = tabs.enter_context(opened_tab(browser, **screen))
             page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
             page.goto(url)
-            page.get_by_role("button", name="Inspector").click()
+            if screen.get("width", 1100) < PHONE:
+                page.get_by_role("button", name="Menu").click()
+                page.get_by_role("menuitem", name="Inspector").click()
+            else:
+                page.get_by_role("button", name="Inspector").click()
             expect(panel(page)).to_be_visible()
             return page
 
@@ -235,12 +243,11 @@ def say(page: Page, text: str) -> None:
 
 
 def say_beside(page: Page, text: str) -> None:
-    """The panel covers the chat on a phone."""
-    toggle = page.get_by_role("button", name="Inspector", exact=True)
-    toggle.click()
+    """The panel covers the chat on a phone, where its button is in the menu."""
+    page.keyboard.press("Control+i")
     say(page, text)
     expect(page.get_by_text("clear in Oslo.")).to_be_visible()
-    toggle.click()
+    page.keyboard.press("Control+i")
 
 
 def tab(page: Page, name: str) -> None:

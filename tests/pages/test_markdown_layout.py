@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.demo_page import WHOLE_TEXT, say
+from tests.demo_page import WHOLE_TEXT, expect_status, say
 from tests.pages.conftest import Open
 from tests.pages.scenes import ARABIC
 
@@ -68,6 +68,10 @@ HTML
 
 Last.
 """
+
+FIRST: Final = """() => [...document.querySelectorAll("article[aria-label=Agent]")].map((answer) =>
+    Math.round(answer.querySelector("h3").getBoundingClientRect().top - answer.getBoundingClientRect().top))"""
+"""The pixels above the heading with which each answer begins."""
 
 NESTED: Final = """
 - one
@@ -164,3 +168,11 @@ def test_a_task_below_a_task_is_indented(page: Page) -> None:
     expect(boxes).to_have_count(2)
     outer, inner = (box.evaluate("box => box.getBoundingClientRect().left") for box in boxes.all())
     assert inner > outer
+
+
+def test_a_heading_at_the_beginning_has_no_space_above_it(page: Page) -> None:
+    for beginning in ("", "\n", "\n\n \n"):
+        say(page, f"write\n{beginning}### Title\n\nA paragraph.\n\n\n")
+        expect(page.locator(WHOLE_TEXT).last).to_contain_text("A paragraph.")
+        expect_status(page, "ready")
+    assert page.evaluate(FIRST) == [0, 0, 0]

@@ -52,6 +52,25 @@ async def test_a_chat_is_renamed_and_archived_by_its_user_and_keeps_its_place(se
         assert await listed(http) == before
 
 
+async def test_each_list_says_if_the_user_has_archived_chats() -> None:
+    async with client(app_for(talking(InMemorySessionService()))) as http:
+
+        async def has_archived() -> set[bool]:
+            lists = [
+                await http.get(f"/api/chats{query}") for query in ("", "?archived=true", "?search=no+such&limit=1")
+            ]
+            return {each.json()["hasArchived"] for each in lists}
+
+        await say(http, "c1", "hello")
+        await say(http, "c2", "Bob's", user="bob")
+        await patch(http, {"archived": True}, "c2", "bob")
+        assert await has_archived() == {False}
+        await patch(http, {"archived": True})
+        assert await has_archived() == {True}
+        await http.delete("/api/chat/c1")
+        assert await has_archived() == {False}
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -63,7 +63,7 @@ async def test_chats_are_listed_newest_first_with_titles_and_for_their_user_only
         assert await titles(http, user="bob") == [("c4", "Bob's")]
         assert await titles(http, user="eve") == []
         (entry,) = (await http.get("/api/chats?limit=1")).json()["chats"]
-        assert entry.keys() == {"id", "title", "updatedAt", "archived", "running"}
+        assert entry.keys() == {"id", "title", "updatedAt", "archived", "running", "waiting"}
         assert entry["updatedAt"].endswith("+00:00")
 
 

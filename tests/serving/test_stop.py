@@ -48,7 +48,7 @@ async def test_a_loaded_chat_names_the_answers_that_were_stopped_or_interrupted(
         stored = (await http.get("/api/chat/c1")).json()
     texts = {message["id"]: [part.get("text") for part in message["parts"]][-1] for message in stored["messages"]}
     assert [texts[message_id] for message_id in stored["stopped"]] == ["Half. ", "stop", "Half. "]
-    assert [texts[message_id] for message_id in stored["failed"]] == ["Half"]
+    assert [texts[failed["messageId"]] for failed in stored["failed"]] == ["Half"]
     assert list(texts.values())[-3:] == ["Half", "on", "End."]
 
 
@@ -60,7 +60,8 @@ async def test_a_loaded_chat_names_the_messages_whose_run_failed_until_they_are_
     async with client(app) as http:
 
         async def failed() -> list[str]:
-            return [str(each) for each in (await http.get("/api/chat/c1")).json().get("failed", ())]
+            stored = (await http.get("/api/chat/c1")).json()
+            return [failed["messageId"] for failed in stored.get("failed", ())]
 
         first = chunks((await post(app, chat(said("hi", "u1")))).text)
         assert await failed() == [first[0]["messageId"]]

@@ -13,6 +13,8 @@ from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
+from stream_protocol.session import Transcript
+from stream_protocol.session.transcript import has_awaited
 from stream_protocol.wire import ChatRequestError
 from tests.simulation.agent import APP, Ledger, ModelCall, ScriptedRunner, ToolStart
 from tests.simulation.clients import Clients
@@ -341,7 +343,10 @@ class Deployment:
             self.seen.problems.append(f"{worker.process.name}: tasks are left: {[_name(task) for task in left]}")
 
     def _note_event(self, session_id: str, event: Event, worker: int) -> None:
-        self.seen.stored.append(StoredEvent(self.loop.now, worker, event))
+        stored = self.sessions.sessions[session_id]
+        newest = Transcript(stored.events).turns[-1:]
+        waits = any(call.is_awaited for turn in newest for call in turn.external_calls)
+        self.seen.stored.append(StoredEvent(self.loop.now, worker, event, waits, has_awaited(stored.state)))
 
     def _note_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         process = PROCESS.get()

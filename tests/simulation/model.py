@@ -95,6 +95,13 @@ def only_the_newest_request_stores_events(case: Case) -> Iterator[str]:
             yield f"worker {stored.worker} stored {told(event)} at {stored.at:.3f}, of an older request"
 
 
+def the_list_knows_which_chat_waits(case: Case) -> Iterator[str]:
+    """After each event, the list of chats says that the agent waits if, and only if, a call waits for the user."""
+    for stored in case.seen.stored:
+        if stored.is_marked != stored.waits:
+            yield f"worker {stored.worker} stored {told(stored.event)} at {stored.at:.3f}: marked {stored.is_marked}"
+
+
 def a_tool_runs_once(case: Case) -> Iterator[str]:
     """No call is executed twice, and no call that the user has denied is executed.
 
@@ -336,6 +343,7 @@ PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     nothing_stays_open,
     one_owner_at_a_time,
     only_the_newest_request_stores_events,
+    the_list_knows_which_chat_waits,
     a_tool_runs_once,
     an_accepted_message_is_stored_once,
     an_acknowledged_stop_holds,

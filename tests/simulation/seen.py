@@ -85,6 +85,10 @@ class StoredEvent:
     at: float
     worker: int
     event: Event
+    waits: bool
+    """True if the agent waits for the user after this event."""
+    is_marked: bool
+    """True if the list of chats says that the agent waits."""
 
 
 @dataclass

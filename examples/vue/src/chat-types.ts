@@ -13,6 +13,13 @@ export type MessageVersions = {
   ids: string[];
 };
 
+/** A message whose run ended with an error: the agent's, or the user's if the agent has shown nothing. */
+export type FailedMessage = {
+  messageId: string;
+  /** The text of the stream's `error` chunk. Absent if it is not known. */
+  errorText?: string;
+};
+
 /** The response of `GET /api/chat/{id}`. */
 export type StoredChat = {
   messages: ChatMessage[];
@@ -20,8 +27,8 @@ export type StoredChat = {
   versions?: MessageVersions[];
   /** The ids of the messages whose run was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
-  /** The ids of the messages whose run ended with an error, as in `stopped`. */
-  failed?: string[];
+  /** Absent if no run ended with an error. */
+  failed?: FailedMessage[];
 };
 
 /** The parts `data-…` of a message. */

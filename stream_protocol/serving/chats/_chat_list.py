@@ -21,6 +21,7 @@ from stream_protocol.serving.chats._chat_details import (
 )
 from stream_protocol.serving.chats._sessions import find_session
 from stream_protocol.session import STATE_PREFIX, AnsweredCalls, Transcript
+from stream_protocol.session.transcript import has_awaited
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class ListedChat(TypedDict):
     archived: bool
     running: bool
     """True if a response is running in the chat."""
+    waiting: bool
+    """True if the agent waits for the user: for an approval, an input, a sign-in, or the output of a client tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,8 @@ class ChatListPage:
     """The chats of the page, newest first."""
     next_cursor: str | None
     """The ``cursor`` of the next page; ``None`` on the last page."""
+    has_archived: bool
+    """True if the user has archived chats, also if the list omits them."""
 
 
 async def list_chats(
@@ -100,6 +105,7 @@ async def list_chats(
     return ChatListPage(
         chats=tuple(_listed(chat, titles[chat.id], details[chat.id]) for chat in page),
         next_cursor=str(reached.after(page)) if len(left) > len(page) else None,
+        has_archived=any(chat.archived for chat in details.values()),
     )
 
 
@@ -156,6 +162,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
         "updatedAt": datetime.fromtimestamp(chat.last_update_time, UTC).isoformat(),
         "archived": details.archived,
         "running": False,
+        "waiting": has_awaited(chat.state),
     }
 
 

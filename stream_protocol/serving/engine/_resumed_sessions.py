@@ -17,7 +17,13 @@ from stream_protocol.adk import USER, is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions, append_in_order
 from stream_protocol.serving.engine._shown import is_partial_text
 from stream_protocol.session import Transcript
-from stream_protocol.session.transcript import AcceptedMessage, EventMetadata, TakenInMessage, update_metadata
+from stream_protocol.session.transcript import (
+    AWAITED_KEY,
+    AcceptedMessage,
+    EventMetadata,
+    TakenInMessage,
+    update_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -209,9 +215,9 @@ def _comparable(event: Event) -> str:
             part["function_call"] = _comparable_call(call)
         if link := part.get("file_data"):  # a link to an artifact; each execution saves a new version
             part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
-    # ADK's session services change the details of a sign-in. The ids of widgets are random.
+    # ADK's session services change the details of a sign-in. The ids of widgets and of ADK's calls are random.
     update = {
-        "state_delta": _lasting(actions.state_delta),
+        "state_delta": {key: value for key, value in _lasting(actions.state_delta).items() if key != AWAITED_KEY},
         "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
         "requested_auth_configs": {},
         "render_ui_widgets": None,

@@ -127,8 +127,7 @@ def end_of_local(run: Run) -> ToldEnd:
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
     if run.outcome in ("abort", None):
         return ToldEnd("abort", "", shown, unfinished)
-    told = end_in_log([*run.log.events()])
-    return ToldEnd(run.outcome, told.error_text if told is not None else "", shown, unfinished)
+    return ToldEnd(run.outcome, run.output.error_text or "", shown, unfinished)
 
 
 def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:

@@ -189,8 +189,9 @@ class ChatEndpoints:
         "state": {…}}``.
 
         ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
-        messages whose run was stopped. ``failed``: the ids of the messages whose run ended with an error. If the agent
-        had shown nothing, ``stopped`` or ``failed`` has the id of the user message instead. An empty list is left out.
+        messages whose run was stopped. ``failed``: the messages whose run ended with an error, see ``FailedMessage``. If
+        the agent had shown nothing, ``stopped`` or ``failed`` has the id of the user message instead. An empty list is
+        left out.
         ``state``: absent if the service has no ``shared_state``. If this user has no such chat, the response is a 404
         with an empty ``messages`` and an ``error``. A chat does not exist before its first message.
 
@@ -231,8 +232,9 @@ class ChatEndpoints:
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """Returns the user's chats, newest first.
 
-        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The URL's
-        query may have the following keys. A wrong value is refused (422).
+        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running", "waiting"}], "nextCursor",
+        "hasArchived"}``, see ``ListedChat`` and ``ChatListPage``. The URL's query may have the following keys. A wrong
+        value is refused (422).
 
         * ``limit``, the number of chats in the response
         * ``search``, a text that the titles contain
@@ -248,7 +250,7 @@ class ChatEndpoints:
             search=query.get("search", ""),
             archived=_parse_archived(query.get("archived", "false")),
         )
-        content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor})
+        content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor, "hasArchived": page.has_archived})
         return whole_response(content, self._service.hold_memory(user_id), JSON_HEADERS)
 
     @_errors_as_json

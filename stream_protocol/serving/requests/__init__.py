@@ -12,7 +12,7 @@ Where to change what:
 - ``_readiness``: the check of the stores for ``/readyz``.
 """
 
-from stream_protocol.serving.requests._chat_reads import ChatReads, StoredChat, delete_chat, stop_chat
+from stream_protocol.serving.requests._chat_reads import ChatReads, FailedMessage, StoredChat, delete_chat, stop_chat
 from stream_protocol.serving.requests._context import assemble
 from stream_protocol.serving.requests._lifecycle import RequestLifecycle
 from stream_protocol.serving.requests._page_values import write_state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from stream_protocol.serving.base import (
     ARTIFACTS_AT_ONCE,
@@ -30,7 +30,7 @@ from stream_protocol.session import Transcript, Turn, message_versions, transcri
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from google.adk.sessions import Session
     from google.genai import types
@@ -41,6 +41,16 @@ if TYPE_CHECKING:
     from stream_protocol.session import MessageVersions
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import UIMessage
+
+
+class FailedMessage(TypedDict):
+    """A message whose run ended with an error."""
+
+    messageId: str
+    """The id of the assistant message. If the agent had shown nothing, this is the id of the user message."""
+    errorText: NotRequired[str]
+    """The error text that the client received: the text of the service's ``on_error``, which is masked by default.
+    Absent if it is not stored, as for runs outside the service."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +64,8 @@ class StoredChat:
     stopped: list[str]
     """The ids of the messages whose run was stopped. If the agent had shown nothing, this is the id of the user
     message, otherwise of the assistant message."""
-    failed: list[str]
-    """The ids of the messages whose run ended with an error. If the agent had shown nothing, this is the id of the user
-    message, otherwise of the assistant message."""
+    failed: list[FailedMessage]
+    """The messages whose run ended with an error."""
     state: dict[str, Any] | None = None
     """The values of the shared session state; ``None`` if the app shares no state with the client."""
 
@@ -143,15 +152,23 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
     return StoredChat(
         messages=messages,
         versions=message_versions(transcript),
-        stopped=_last_messages((turn for turn in ended if turn.was_stopped), shown),
-        failed=_last_messages((turn for turn in ended if turn.has_failed), shown),
+        stopped=[id_ for turn, id_ in _last_messages(ended, shown) if turn.was_stopped],
+        failed=[_failed_message(turn, id_) for turn, id_ in _last_messages(ended, shown) if turn.has_failed],
     )
 
 
-def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
-    """Return the id of each turn's last message that the client sees. ``shown``: the ids of these messages."""
-    ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
-    return [message_id for message_id in ids if message_id is not None]
+def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> Iterator[tuple[Turn, str]]:
+    """Yield each turn with the id of its last message that the client sees. ``shown``: the ids of these messages."""
+    for turn in turns:
+        message_id = next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None)
+        if message_id is not None:
+            yield turn, message_id
+
+
+def _failed_message(turn: Turn, message_id: str) -> FailedMessage:
+    if turn.error_text is None:
+        return {"messageId": message_id}
+    return {"messageId": message_id, "errorText": turn.error_text}
 
 
 async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,6 +12,7 @@ from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.stream import Conversion, Ending, Settings, fail_response, sse_conversion
+from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -97,6 +98,7 @@ class RunResponse:
         written = conversion.take()
         ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
         self._write(ending)
+        self._output.end(_error_text(ending))
         self._recorder.end(conversion.outcome if ending is written else "error")
         return conversion.outcome == "finish" and ending is written
 
@@ -140,6 +142,15 @@ class RunResponse:
         self._log.append(*events)
         self._observer.written(events)
         self._recorder.written(events)
+
+
+def _error_text(ending: Sequence[bytes]) -> str | None:
+    """Return the text of the ``error`` chunk that ends a response; ``None`` without such a chunk. ``ending``: the last
+    SSE events of the response."""
+    match [chunk for events in ending for chunk in parse_sse(events)]:
+        case [*_, {"type": "error", "errorText": str(text)}]:
+            return text
+    return None
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:

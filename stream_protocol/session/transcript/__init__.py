@@ -8,8 +8,10 @@ Where to change what:
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_version_tree``: lists the versions of messages that rewinds removed, and finds the rewind that restores a version.
 - ``_metadata``: this library's metadata on stored events.
+- ``_awaited_calls``: keeps the calls that wait for the client in the session's state.
 """
 
+from stream_protocol.session.transcript._awaited_calls import AWAITED_KEY, has_awaited, update_awaited
 from stream_protocol.session.transcript._metadata import (
     DETAILS_PREFIX,
     EVENT_INTERVAL,

@@ -99,6 +99,9 @@ class EventMetadata:
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
     """On an appended event: how the run ended. A run with an outcome is not recovered."""
+    error_text: str | None = None
+    """On an appended event of a failed run: the error text that the client received. The app's ``on_error`` has masked
+    it."""
     hidden_events: tuple[str, ...] = ()
     """On an appended event: the ids of events that the client is not shown."""
     shown_content: Mapping[str, Any] | None = None
@@ -216,6 +219,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "record": metadata.record,
         "reasons": dict(metadata.reasons),
         "sealed": metadata.outcome,
+        "error_text": metadata.error_text,
         "untold": list(metadata.hidden_events),
         "told": None if metadata.shown_content is None else dict(metadata.shown_content),
         "streamed": metadata.streamed,
@@ -266,7 +270,7 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["shown_content"] = value
             case "streamed" | "unfinished", bool():
                 fields[key] = value
-            case "before" | "execution" | "record", str():
+            case "before" | "error_text" | "execution" | "record", str():
                 fields[key] = value
             case "accepted", {"message": {"id": str()} as message, "calls": int(calls), **more}:
                 context = more.get(CONTEXT_KEY)

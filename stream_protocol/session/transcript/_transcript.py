@@ -84,6 +84,15 @@ class Turn:
     def has_failed(self) -> bool:
         return is_failure(self.stored[-1])
 
+    @property
+    def error_text(self) -> str | None:
+        """The error text that the client received at the end of the newest run; ``None`` if the text is not stored, or
+        if the run did not fail."""
+        if not self.has_failed:
+            return None
+        of_run = reversed(self.stored[self.response_starts[-1] :])
+        return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
+
     @cached_property
     def user_event(self) -> Event | None:
         """``None`` if the agent began the turn."""

@@ -16,8 +16,8 @@ function told(status: ChatStatus, last: ChatMessage | undefined, outcomes: Outco
   if (status === "submitted" || status === "streaming") return "The agent is answering.";
   if (status === "error" || last === undefined) return ""; // an error is an alert of its own
   const outcome = outcomes.get(last.id);
-  if (outcome === "stopped") return "The answer was stopped.";
-  if (outcome === "failed") return "The answer failed.";
+  if (outcome?.type === "stopped") return "The answer was stopped.";
+  if (outcome?.type === "failed") return "The answer failed.";
   if (last.role !== "assistant") return "";
   const needed = neededFrom(last, outcomes);
   if (needed === "approval") return "The agent waits for your approval.";
@@ -25,8 +25,8 @@ function told(status: ChatStatus, last: ChatMessage | undefined, outcomes: Outco
 }
 
 /** What the agent needs from the user to go on after its last message. */
-export function neededFrom(last: ChatMessage | undefined, outcomes: Outcomes): "approval" | "input" | undefined {
-  if (last?.role !== "assistant" || outcomes.get(last.id) === "stopped") return undefined;
+function neededFrom(last: ChatMessage | undefined, outcomes: Outcomes): "approval" | "input" | undefined {
+  if (last?.role !== "assistant" || outcomes.get(last.id)?.type === "stopped") return undefined;
   const calls = last.parts.filter(isToolUIPart);
   if (calls.some(({ state }) => state === "approval-requested")) return "approval";
   const asks = calls.some(({ state, providerExecuted }) => state === "input-available" && !providerExecuted);

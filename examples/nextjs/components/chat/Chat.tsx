@@ -6,8 +6,7 @@ import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { TooLargeError } from "./chat-api";
-import { useNoteWaiting } from "../sidebar/waiting-chats";
-import { Announcer, neededFrom } from "./Announcer";
+import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type Draft, type Outcome, type StoredChat, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
@@ -82,7 +81,6 @@ export function Chat(props: ChatProps) {
   const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
   useTabTitle(id, messages, busy, about?.agent);
-  useNoteWaiting(id, !busy && neededFrom(messages.at(-1), chat.outcomes) !== undefined);
 
   return (
     <div className="flex min-h-0 flex-1">
@@ -107,7 +105,7 @@ export function Chat(props: ChatProps) {
                   onOutput={chat.output}
                   onEdit={chat.edit}
                   onRetry={index === lastIndex ? chat.retry : undefined}
-                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id) === "failed") ? undefined : chat.regenerate}
+                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id)?.type === "failed") ? undefined : chat.regenerate}
                   versions={chat.versions.get(message.id)}
                   onChoose={chat.choose}
                 />

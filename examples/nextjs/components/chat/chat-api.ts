@@ -100,8 +100,12 @@ type Listeners = {
   onEnd: (outcome: Outcome | undefined) => void;
 };
 
-/** The chunks that end a response. */
-const OUTCOMES: Partial<Record<UIMessageChunk["type"], Outcome | undefined>> = { finish: undefined, abort: "stopped", error: "failed" };
+/** How a response ends with this chunk: `null` if it is whole, `undefined` if it goes on. */
+function outcomeOf(chunk: UIMessageChunk): Outcome | null | undefined {
+  if (chunk.type === "abort") return { type: "stopped" };
+  if (chunk.type === "error") return { type: "failed", errorText: chunk.errorText };
+  return chunk.type === "finish" ? null : undefined;
+}
 
 /** The client does not tell how a response that another tab has stopped has ended: its last chunk does. */
 class Transport extends DefaultChatTransport<ChatMessage> {
@@ -109,7 +113,8 @@ class Transport extends DefaultChatTransport<ChatMessage> {
 
   protected override processResponseStream(stream: ReadableStream<Uint8Array<ArrayBufferLike>>): ReadableStream<UIMessageChunk> {
     const transform = (chunk: UIMessageChunk, controller: TransformStreamDefaultController<UIMessageChunk>) => {
-      if (chunk.type in OUTCOMES) this.onEnd(OUTCOMES[chunk.type]);
+      const outcome = outcomeOf(chunk);
+      if (outcome !== undefined) this.onEnd(outcome ?? undefined);
       controller.enqueue(chunk);
     };
     return super.processResponseStream(stream).pipeThrough(new TransformStream({ transform }));

@@ -32,20 +32,20 @@ export type StoredChat = {
   versions?: MessageVersions[];
   /** The messages whose answer was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
-  /** The messages whose answer ended with an error. */
-  failed?: string[];
+  /** The messages whose answer ended with an error. `errorText` is absent if the server does not know it. */
+  failed?: { messageId: string; errorText?: string }[];
 };
 
 /** How an answer has ended before it was whole. */
-export type Outcome = "stopped" | "failed";
+export type Outcome = { type: "stopped" } | { type: "failed"; errorText?: string };
 
 /** The outcome of each answer that is not whole, by the id of its message. */
 export type Outcomes = ReadonlyMap<string, Outcome>;
 
 export function outcomesOf({ stopped = [], failed = [] }: Pick<StoredChat, "stopped" | "failed">): Outcomes {
   return new Map([
-    ...stopped.map((id): [string, Outcome] => [id, "stopped"]),
-    ...failed.map((id): [string, Outcome] => [id, "failed"]),
+    ...stopped.map((id): [string, Outcome] => [id, { type: "stopped" }]),
+    ...failed.map(({ messageId, ...told }): [string, Outcome] => [messageId, { type: "failed", ...told }]),
   ]);
 }
 

@@ -98,7 +98,7 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
     const last = state.messages.at(-1);
     const busy = connection.isReconnecting || state.status === "submitted" || state.status === "streaming";
     if (!busy || last?.role !== "assistant") return;
-    mark(last.id, "stopped");
+    mark(last.id, { type: "stopped" });
   }, [state, connection, mark]);
 
   const [starting, setStarting] = useState(0);

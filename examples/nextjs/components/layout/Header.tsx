@@ -37,22 +37,32 @@ export function Header({ agent, title, sidebar, inspecting, theme, ...on }: Head
       )}
       <div className="ms-auto flex items-center">
         {on.onPalette && (
-          <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>
+          <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" className="max-sm:hidden" onClick={on.onPalette}>
             <Search />
           </IconButton>
         )}
         {on.onInspect && (
-          <IconButton label="Inspector" keys="Mod+I" aria-pressed={inspecting} onClick={on.onInspect}>
+          <IconButton label="Inspector" keys="Mod+I" aria-pressed={inspecting} className="max-sm:hidden" onClick={on.onInspect}>
             <ScanSearch />
           </IconButton>
         )}
         <Menu
           trigger={
-            <IconButton label={on.onShortcuts ? "Theme and shortcuts" : "Theme"}>
+            <IconButton label={on.onShortcuts ? "Menu" : "Theme"}>
               <Ellipsis />
             </IconButton>
           }
         >
+          {on.onPalette && (
+            <MenuItem className="sm:hidden" onSelect={on.onPalette}>
+              <Search aria-hidden /> Find
+            </MenuItem>
+          )}
+          {on.onInspect && (
+            <MenuItem className="sm:hidden" onSelect={on.onInspect}>
+              <ScanSearch aria-hidden /> Inspector
+            </MenuItem>
+          )}
           <MenuChoice label="Theme" value={theme} choices={THEMES} onChoose={on.onTheme} />
           {on.onShortcuts && (
             <>

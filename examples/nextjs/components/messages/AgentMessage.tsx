@@ -18,7 +18,7 @@ export function AgentMessage({ message, root, agent, live, outcome, busy, onEdit
         root={root}
         agent={agent}
         live={live}
-        stopped={outcome === "stopped"}
+        stopped={outcome?.type === "stopped"}
         asked={message.parts.filter(isToolUIPart)}
         {...answers}
       />

@@ -2,28 +2,30 @@ import { isToolUIPart } from "ai";
 import { callsInside, type ChatMessage, type ChatPart, progressOf } from "../chat/message-types";
 import { Calls } from "../tools/Calls";
 import { Json } from "../tools/Json";
-import { type Answers, asksUser, showsItself, type ToolPart } from "../tools/ToolCard";
+import { type Answers, showsItself, type ToolPart } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
 import { Part } from "./Part";
 import { PlainText } from "./PlainText";
-import { numberedSources, Sources } from "./Sources";
+import { isSource, numberedSources, Sources } from "./Sources";
 
 type PartsProps = Answers & { message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
 /**
  * What an agent says and does, in its order: in a message, or in the call that runs the agent. A question inside such a
- * call is also a part of the message, which is the one that is answered: it is shown in the card. The sources stand at
- * the end, above the calls that wait for the user.
+ * call is also a part of the message, which is the one that is answered: it is shown in the card. The sources stand
+ * where they came, and stay there.
  */
 export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
   const inside = callsInside(message.parts);
   const asked = (part: ChatPart) => (isToolUIPart(part) && answers.asked?.find(({ toolCallId }) => toolCallId === part.toolCallId)) || part;
   const own = message.parts.filter((part) => !isToolUIPart(part) || !inside.has(part.toolCallId)).map(asked);
   const runs = runsOf(own);
-  const waiting = runs.findIndex(([, run]) => run.some((part) => isToolUIPart(part) && asksUser(part, answers)));
+  const sources = numberedSources(message.parts);
   const show = (call: ToolPart) =>
     showsItself(call, answers) || (call.state === "input-available" && progressOf(message, call.toolCallId) !== undefined);
-  const drawn = runs.map(([first, run]) => {
+  return runs.flatMap(([first, run]) => {
+    const place = sources.findIndex((source) => run.includes(source));
+    if (place >= 0) return <Sources key={first} sources={sources.filter((source) => run.includes(source))} first={place + 1} />;
     const parts = run.map((part, index) => (
       <Boundary key={first + index} of={part} otherwise={<PlainPart part={part} />}>
         <Part part={part} message={message} root={root} agent={agent} live={live} {...answers} />
@@ -37,18 +39,15 @@ export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
       </Calls>
     );
   });
-  const sources = <Sources key="sources" sources={numberedSources(message.parts)} />;
-  const end = waiting < 0 ? drawn.length : waiting;
-  return [...drawn.slice(0, end), sources, ...drawn.slice(end)].flat();
 }
 
-/** The parts, each with the place of its first one: calls that follow each other are together. */
+/** The parts, each with the place of its first one: calls that follow each other are together, and so are sources. */
 function runsOf(parts: ChatPart[]): [number, ChatPart[]][] {
   const runs: [number, ChatPart[]][] = [];
   for (const [index, part] of parts.entries()) {
     const [, last] = runs.at(-1) ?? [];
     const before = last?.at(-1);
-    if (last && before && isToolUIPart(part) && isToolUIPart(before)) last.push(part);
+    if (last && before && ((isToolUIPart(part) && isToolUIPart(before)) || (isSource(part) && isSource(before)))) last.push(part);
     else runs.push([index, [part]]);
   }
   return runs;

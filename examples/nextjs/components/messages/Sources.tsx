@@ -10,8 +10,12 @@ export function isSource(part: ChatPart): part is Source {
 
 /** The sources of an answer, each once. The first has the number 1. */
 export function numberedSources(parts: ChatPart[]): Source[] {
-  const sources = parts.filter(isSource);
-  return [...new Map(sources.map((source) => [source.type === "source-url" ? source.url : source.sourceId, source])).values()];
+  const once = new Map<string, Source>();
+  for (const source of parts.filter(isSource)) {
+    const key = source.type === "source-url" ? source.url : source.sourceId;
+    if (!once.has(key)) once.set(key, source);
+  }
+  return [...once.values()];
 }
 
 /** Google asks apps to name Google Maps beside what comes from there. */
@@ -19,8 +23,8 @@ export function isMap(source: Source): boolean {
   return source.providerMetadata?.["adk"]?.["grounding"] === "maps";
 }
 
-/** What the answer cites, numbered. */
-export function Sources({ sources: once }: { sources: Source[] }) {
+/** What the answer cites, numbered. `first`: the number of the first one. */
+export function Sources({ sources: once, first }: { sources: Source[]; first: number }) {
   if (once.length === 0) return null;
   return (
     <nav aria-label="Sources" className="text-sm">
@@ -29,8 +33,8 @@ export function Sources({ sources: once }: { sources: Source[] }) {
       </p>
       <ol className="flex flex-wrap gap-2">
         {once.map((source, index) => (
-          <li key={source.sourceId} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3 pointer-coarse:py-0">
-            <span className="grid size-5 shrink-0 place-items-center rounded bg-accent text-xs tabular-nums">{index + 1}</span>
+          <li key={source.sourceId} value={first + index} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3 pointer-coarse:py-0">
+            <span className="grid size-5 shrink-0 place-items-center rounded bg-accent text-xs tabular-nums">{first + index}</span>
             <Cited source={source} />
           </li>
         ))}

@@ -3,7 +3,6 @@ import { useState } from "react";
 import { useHost } from "../chat/host";
 import { ChatMenu } from "./ChatMenu";
 import type { Changes, ListedChat } from "./chat-list";
-import { useWaits } from "./waiting-chats";
 
 type ChatItemProps = {
   chat: ListedChat;
@@ -17,7 +16,6 @@ type ChatItemProps = {
 
 export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }: ChatItemProps) {
   const { chatHref, Link } = useHost();
-  const waits = useWaits(chat.id);
   const [renaming, setRenaming] = useState(false);
   const title = chat.title || "Untitled";
   const rename = (text: string) => {
@@ -47,7 +45,7 @@ export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }:
       >
         {title}
       </Link>
-      {waits && !chat.running && (
+      {chat.waiting && !chat.running && (
         <span role="img" aria-label="Needs your input" title="Needs your input" className="me-1 text-warning pointer-fine:group-focus-within/chat:hidden pointer-fine:group-hover/chat:hidden">
           <Hand className="size-4" aria-hidden />
         </span>

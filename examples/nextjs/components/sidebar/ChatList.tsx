@@ -10,7 +10,7 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
   const { openNewChat } = useHost();
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
-  const { chats, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
+  const { chats, hasArchived, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
   const [focused, setFocused] = useState<string>();
   const stop = [focused, current].find((id) => chats.some((chat) => chat.id === id)) ?? chats[0]?.id;
   const removeAndLeave = async (id: string) => {
@@ -23,7 +23,7 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
         <input
           type="search"
           dir="auto"
-          aria-label="Search chats"
+          aria-label="Search titles"
           placeholder="Search titles"
           maxLength={200}
           value={search}
@@ -69,10 +69,12 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
         )}
         {more && <div key={chats.length} ref={(end) => whenSeen(end, more)} className="h-px" />}
       </div>
-      <Button size="small" look="ghost" className="justify-start" aria-pressed={archived} onClick={() => setArchived(!archived)}>
-        {archived ? <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden /> : <Archive className="size-4" aria-hidden />}
-        {archived ? "Back to the chats" : "Archived"}
-      </Button>
+      {(archived || hasArchived) && (
+        <Button size="small" look="ghost" className="justify-start" aria-pressed={archived} onClick={() => setArchived(!archived)}>
+          {archived ? <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden /> : <Archive className="size-4" aria-hidden />}
+          {archived ? "Back to the chats" : "Archived"}
+        </Button>
+      )}
     </>
   );
 }

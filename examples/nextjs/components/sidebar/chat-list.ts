@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { chatPath, useHost } from "../chat/host";
 import { noteTitle } from "./chat-titles";
-import { forgetAnswered, note } from "./waiting-chats";
 
 /** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
 export const CHATS_CHANGED = "chats-changed";
@@ -12,15 +11,23 @@ const LOOK_AGAIN = 3000;
 /** Milliseconds that are waited for another letter before the chats are searched. */
 const TYPING = 200;
 
-export type ListedChat = { id: string; title: string | null; updatedAt: string; archived: boolean; running: boolean };
+export type ListedChat = {
+  id: string;
+  title: string | null;
+  updatedAt: string;
+  archived: boolean;
+  running: boolean;
+  /** The agent waits for the user: for an approval, an input, a sign-in, or a tool of the page. */
+  waiting: boolean;
+};
 export type Changes = { title?: string | null; archived?: boolean };
-type ChatList = { chats: ListedChat[]; nextCursor: string | null };
+type ChatList = { chats: ListedChat[]; nextCursor: string | null; hasArchived: boolean };
 
 /** The user's chats, newest first; `more` loads the next page. */
 export function useChats(search: string, archived: boolean) {
   const { api } = useHost();
   const filter = JSON.stringify([search, archived]);
-  const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null });
+  const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null, hasArchived: false });
   const [loaded, setLoaded] = useState(false);
   const [failure, setFailure] = useState<string>();
   const newest = useRef(0); // a later request may be answered before an earlier one
@@ -37,7 +44,6 @@ export function useChats(search: string, archived: boolean) {
       const page: ChatList = await response.json();
       noteTitles(page.chats);
       if (request !== newest.current) return;
-      forgetAnswered(page.chats);
       setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
     },
     [api, filter, search, archived],
@@ -53,8 +59,9 @@ export function useChats(search: string, archived: boolean) {
     return () => clearTimeout(timer);
   }, [reload, search]);
   useEffect(() => {
-    window.addEventListener(CHATS_CHANGED, reload);
-    return () => window.removeEventListener(CHATS_CHANGED, reload);
+    const events = [CHATS_CHANGED, "focus"]; // meanwhile, other tabs may have changed the chats
+    for (const event of events) window.addEventListener(event, reload);
+    return () => events.forEach((event) => window.removeEventListener(event, reload));
   }, [reload]);
   const running = list.chats.some((chat) => chat.running);
   useEffect(() => {
@@ -65,6 +72,7 @@ export function useChats(search: string, archived: boolean) {
 
   return {
     chats: list.chats,
+    hasArchived: list.hasArchived,
     /** The server has answered once: an empty list is one. */
     loaded,
     /** What the server did not do. */
@@ -79,13 +87,12 @@ export function useChats(search: string, archived: boolean) {
       const changed: ListedChat = await response.json();
       noteTitles([changed]);
       change(id, changed.archived === archived ? [changed] : []);
+      if (changed.archived) setList((shown) => ({ ...shown, hasArchived: true }));
     },
     remove: async (id: string) => {
       const response = await fetch(chatPath(api, id), { method: "DELETE" }).catch(() => undefined);
-      if (response?.ok) {
-        note(id, false);
-        change(id, []);
-      } else setFailure("The chat could not be deleted.");
+      if (response?.ok) change(id, []);
+      else setFailure("The chat could not be deleted.");
       return response?.ok ?? false;
     },
   };
@@ -98,12 +105,12 @@ function noteTitles(chats: ListedChat[]): void {
 /** The newest page over what is shown: the pages below it stay. */
 function onTop(shown: ChatList, page: ChatList): ChatList {
   if (page.nextCursor === null || shown.chats.length <= page.chats.length) return page;
-  return { chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
+  return { ...page, chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
 }
 
 /** The next page. It may have chats that are newer than what is shown, and came on top of it in the meantime. */
 function atEnd(shown: ChatList, page: ChatList): ChatList {
-  return { chats: [...shown.chats, ...without(page.chats, shown.chats)], nextCursor: page.nextCursor };
+  return { ...page, chats: [...shown.chats, ...without(page.chats, shown.chats)] };
 }
 
 function without(chats: ListedChat[], others: ListedChat[]): ListedChat[] {

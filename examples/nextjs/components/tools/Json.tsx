@@ -27,7 +27,8 @@ export function Json({ value, label, live = false }: JsonProps) {
   );
 }
 
-function Caption({ label, text }: { label: string; text: string }) {
+/** The name above a value, with a button that copies the value. */
+export function Caption({ label, text }: { label: string; text: string }) {
   return (
     <figcaption className="mb-1 flex items-center justify-between text-xs text-muted-foreground">
       <span className="first-letter:uppercase">{label}</span>
@@ -44,7 +45,7 @@ function drawn(value: unknown, text: string, live: boolean): ReactNode {
   return live || !text.includes("\n") ? <Coloured json={text} /> : <JsonTree value={value} />;
 }
 
-function printed(value: unknown): string {
+export function printed(value: unknown): string {
   const lines = JSON.stringify(value, null, 2);
   const line = lines.replace(/\n\s*/g, " ");
   return line.length <= 72 ? line : lines;

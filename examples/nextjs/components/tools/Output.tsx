@@ -1,10 +1,11 @@
+import { LabelledFields } from "./Fields";
 import { Json } from "./Json";
 import { readableName } from "./readable-name";
 import { isObject, type Values } from "./schema";
 
 /**
- * What a tool has returned: a table for a list of flat objects, text as text, all else as JSON. ADK puts what is no
- * object below `result`.
+ * What a tool has returned: rows for a flat object, a table for a list of them, text as text, all else as JSON. ADK puts
+ * what is no object below `result`.
  */
 export function Output({ value }: { value: unknown }) {
   const only = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
@@ -17,7 +18,9 @@ export function Output({ value }: { value: unknown }) {
     );
   }
   const isWrapped = isObject(value) && "result" in value && Object.keys(value).length === 1;
-  return <Json value={isWrapped ? only : value} label="output" />;
+  const shown = isWrapped ? only : value;
+  if (isFlat(shown) && Object.keys(shown).length > 0) return <LabelledFields value={shown} label="output" />;
+  return <Json value={shown} label="output" />;
 }
 
 export function isTable(value: unknown): value is Values[] {

@@ -7,8 +7,7 @@ import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
-import { Fields } from "./Fields";
-import { Json } from "./Json";
+import { Fields, LabelledFields } from "./Fields";
 import { Nested } from "./Nested";
 import { Output } from "./Output";
 import { Progress } from "./Progress";
@@ -135,7 +134,7 @@ export function isOver(part: ToolPart, { passed, stopped }: Pick<Answers, "passe
 }
 
 /** Return true for a call that waits for the user, or will once the response is over. */
-export function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
+function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
   if (stopped) return false;
   if (answerable && asksSomebody(part, asked)) return true;
   if (part.state === "approval-requested") return !passed;
@@ -198,8 +197,7 @@ function Input({ part }: { part: ToolPart }) {
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
   if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
   if (isQuestion(part) && isObject(input)) return <p dir="auto">{String(input["message"])}</p>;
-  if (part.approval !== undefined) return <Fields value={input} />;
-  return <Json value={input} label="input" live={part.state === "input-streaming"} />;
+  return <LabelledFields value={input} live={part.state === "input-streaming"} />;
 }
 
 /** The agent asks the user by this call: the form says what, and by which schema. */

@@ -31,7 +31,7 @@ function Found({ commands, onDone }: { commands: Command[]; onDone: () => void }
     run();
   };
   return (
-    <List label="Chats and commands" className="flex min-h-0 flex-col">
+    <List label="Find a chat by its title, or a command" className="flex min-h-0 flex-col">
       <List.Input
         value={search}
         onValueChange={setSearch}

@@ -45,7 +45,9 @@ export function failureOf(rows: Row[]): string | undefined {
 function endOf(row: Row | undefined): { outcome?: Outcome; failure?: string } {
   const chunk = row?.chunks.find(({ chunk }) => chunk?.type === "error" || chunk?.type === "abort")?.chunk;
   if (chunk === undefined) return {};
-  return chunk.type === "abort" ? { outcome: "stopped" } : { outcome: "failed", failure: String(chunk["errorText"]) };
+  if (chunk.type === "abort") return { outcome: { type: "stopped" } };
+  const errorText = String(chunk["errorText"]);
+  return { outcome: { type: "failed", errorText }, failure: errorText };
 }
 
 function turnsOf(rows: Row[]): Row[][] {
