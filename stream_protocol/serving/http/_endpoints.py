@@ -189,9 +189,9 @@ class ChatEndpoints:
         "state": {…}}``.
 
         ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
-        messages whose run was stopped. ``failed``: the messages whose run ended with an error, see ``FailedMessage``. If
-        the agent had shown nothing, ``stopped`` or ``failed`` has the id of the user message instead. An empty list is
-        left out.
+        messages whose run was stopped. ``failed``: the messages whose run ended with an error, see ``FailedMessage``.
+        If the agent had shown nothing, ``stopped`` or ``failed`` has the id of the user message instead. An empty list
+        is left out.
         ``state``: absent if the service has no ``shared_state``. If this user has no such chat, the response is a 404
         with an empty ``messages`` and an ``error``. A chat does not exist before its first message.
 
