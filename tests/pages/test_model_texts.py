@@ -1,5 +1,6 @@
 """Texts as models write them, although Markdown means something else: all of them are shown, also while they grow."""
 
+import re
 from typing import Final
 
 import pytest
@@ -115,6 +116,31 @@ def test_json_that_grows_is_code_until_other_text_follows(browser: Browser) -> N
         json, other = page.locator(STREAMING_TEXT).all()
         expect(json.locator(CODE)).to_have_text('{"a": "}', use_inner_text=False)
         expect(other.locator("p")).to_have_text(['{"a": {}}', "That"])
+
+
+@pytest.mark.parametrize("tag", ["think", "thinking"])
+def test_a_thought_in_tags_before_the_answer_is_folded(page: Page, tag: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer = f"<{tag}>\nLet me see.\n</{tag}>\n\nIt is **42**."
+    text = write(page, answer)
+    expect(text.locator("p")).to_have_text(["It is 42."])
+    page.get_by_role("button", name=re.compile("^Thought")).click()
+    expect(text.locator("[data-reasoning]")).to_have_text("Let me see.")
+    page.get_by_role("article", name="Agent").get_by_role("button", name="Copy", exact=True).click()
+    assert page.evaluate("navigator.clipboard.readText()") == answer
+
+
+@batch(answer=["<think>\nLet me see.", "Write `<think>` and </think>.", "So: <think>a</think>"])
+def test_other_tags_of_thoughts_are_text(page: Page, answer: str) -> None:
+    text = write(page, answer)
+    expect(text.locator("[data-reasoning]")).to_have_count(0)
+    expect(text).to_contain_text("think>")
+
+
+def test_a_thought_in_tags_that_grows_is_open(browser: Browser) -> None:
+    with growing_texts(browser, ["<think>\nLet me"]) as page:
+        expect(page.locator("[data-reasoning]")).to_have_text("Let me")
+        expect(page.get_by_role("button", name="Thinking…")).to_be_visible()
 
 
 def test_a_streamed_text_equals_the_reloaded_one(page: Page) -> None:
