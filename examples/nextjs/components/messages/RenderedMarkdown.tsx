@@ -7,6 +7,7 @@ import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
 import { jsonAsCode } from "./json-answer";
+import { lineBreaks } from "./line-breaks";
 import { useMath } from "./math";
 import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
@@ -33,7 +34,11 @@ const REHYPE = [...Object.values(SAFE), withOptions(harden, { linkBlockPolicy: "
 
 /** One tilde is text: `3~5 days or 10~20 km`. */
 const { gfm, ...OTHERS } = defaultRemarkPlugins;
-const REMARK = [withOptions(gfm, { singleTilde: false }), ...Object.values(OTHERS), wholeRows, htmlAsText, unusedDefinitions];
+const REMARK = [
+  withOptions(gfm, { singleTilde: false }),
+  ...Object.values(OTHERS),
+  ...[wholeRows, htmlAsText, lineBreaks, unusedDefinitions],
+];
 
 /** A plugin of Streamdown with more options. */
 function withOptions(plugin: Pluggable | undefined, options: object): Pluggable {
