@@ -1,24 +1,15 @@
 """Markdown that agents write: all of it is shown, also if its end is missing or a part of it cannot be drawn."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
-from google.adk.agents import LlmAgent
 from playwright.sync_api import Browser, Locator, Page, expect
-from starlette.requests import Request
-from starlette.responses import StreamingResponse
-from starlette.routing import Route
 
-from stream_protocol import SSE_HEADERS, encode_sse
-from stream_protocol.serving import create_app
-from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
-from tests.chromium import opened_tab
 from tests.demo_page import (
     COLOURED,
     STREAMING_TEXT,
@@ -31,8 +22,8 @@ from tests.demo_page import (
     tool,
     unfolded,
 )
+from tests.pages.growing_texts import growing_texts
 from tests.pages.scenes import GROWING, Scenes
-from tests.served import served
 
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
@@ -184,32 +175,9 @@ def test_mathematics_in_a_fence_are_drawn(page: Page) -> None:
 
 @pytest.fixture
 def beginnings(browser: Browser) -> Iterator[Page]:
-    """A page whose one answer is still being written: it has each beginning of `UNFINISHED` as a text of its own. Fails
-    the test if the page has an error on its console."""
-    over = asyncio.Event()
-
-    async def stream() -> AsyncIterator[bytes]:
-        yield encode_sse({"type": "start", "messageId": "m1"})
-        for length in range(1, len(UNFINISHED) + 1):
-            yield encode_sse({"type": "text-start", "id": str(length)})
-            yield encode_sse({"type": "text-delta", "id": str(length), "delta": UNFINISHED[:length]})
-        await over.wait()
-
-    async def answer(_request: Request) -> StreamingResponse:
-        loops.append(asyncio.get_running_loop())
-        return StreamingResponse(stream(), headers=SSE_HEADERS)
-
-    loops: list[asyncio.AbstractEventLoop] = []
-    errors: list[str] = []
-    app = create_app(LlmAgent(name="guide", model=ScriptedLlm(respond=lambda _: [])))
-    app.routes.insert(0, Route("/api/chat", answer, methods=["POST"]))
-    with served(app) as address, opened_tab(browser) as page:
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address)
-        say(page, "hello")
+    """A page whose one answer is still being written: it has each beginning of `UNFINISHED` as a text of its own."""
+    with growing_texts(browser, [UNFINISHED[:length] for length in range(1, len(UNFINISHED) + 1)]) as page:
         yield page
-        loops[0].call_soon_threadsafe(over.set)
-    assert errors == []
 
 
 def test_every_beginning_of_a_text_shows_all_of_its_words(beginnings: Page) -> None:
@@ -333,6 +301,7 @@ DISPLAYED: Final = {
     "between two lines": "Before.\n$$E = mc^2$$\nAfter.",
     "of several lines": "Before.\n\n$$\\begin{aligned}\na &= b \\\\\nc &= d\n\\end{aligned}$$\n\nAfter.",
     "in an item": "1. Before.\n\n   $$E = mc^2$$\n2. After.",
+    "of an environment": "Before.\n\n\\begin{align}\na &= b \\label{a} \\\\\n\nc &= d\n\\end{align}\n\nAfter.",
     "between brackets": "Before.\n\n\\[ E = mc^2 \\]\n\nAfter.",
     "in a line of text": None,
 }
@@ -344,7 +313,7 @@ def test_a_formula_on_its_own_lines_is_displayed(page: Page, markdown: str | Non
     text = write(page, markdown or "Before $$E = mc^2$$ this. After.")
     expect(text.locator(".katex")).to_have_count(1)
     expect(text.locator(".katex-display")).to_have_count(0 if markdown is None else 1)
-    expect(text.locator(".katex-error")).to_have_count(0)
+    expect(text.locator(".katex-error, .eqn-num:visible")).to_have_count(0)
     expect(text).to_contain_text("After.")
 
 

@@ -107,8 +107,8 @@ class OrderedSessions(DelegatingSessions):
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
     """Stores the event, together with the calls that wait for the client after it: see ``update_awaited``.
 
-    An event that is older than the session's last event first gets a later time. Stores return events in order of time. But ADK sets the time of a model's response before the model call, and the
-    clocks of two workers differ.
+    An event that is older than the session's last event first gets a later time. Stores return events in order of time.
+    But ADK sets the time of a model's response before the model call, and the clocks of two workers differ.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6

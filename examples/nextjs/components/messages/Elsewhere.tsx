@@ -28,13 +28,16 @@ export function Elsewhere({ url, className = LINK, download, children }: Elsewhe
 
 type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
 
-/** An image that the page has or its own server gives; of any other a link, and its text in a link. */
+/** An image that the page has or its own server gives; of any other a link, and its text in a link or without a URL to open. */
 export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
   const at = parsed(url);
   const inLink = useContext(InLink);
-  if (at === undefined) return alt;
-  if (inLink) return isOwn(url) ? <img className={className} src={url} alt={alt} data-picture /> : alt || "Image";
-  if (isOwn(url)) return <OwnPicture className={className} url={url} alt={alt} />;
+  if (isOwn(url)) {
+    if (!inLink) return <OwnPicture className={className} url={url} alt={alt} />;
+    return <img className={className} src={url} alt={alt} data-picture />;
+  }
+  if (at === undefined || !OPENED.includes(at.protocol)) return alt;
+  if (inLink) return alt || "Image";
   return (
     <Elsewhere className={`${LINK} inline-flex items-center gap-1.5 text-sm`} url={url}>
       <ExternalLink className="size-3.5 shrink-0" aria-hidden />

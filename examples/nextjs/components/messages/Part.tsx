@@ -21,6 +21,7 @@ import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
 import { Speaker } from "./Speaker";
 import { Steering } from "./Steering";
+import { splitThought } from "./thought";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
@@ -84,13 +85,20 @@ function Text({ part, message, root, live }: TextProps) {
   if (part.text === "") return null;
   const speaker = speakerOf(part);
   const cited = "citations" in part || message.parts.some((other) => other.type === CITATIONS);
+  const streaming = live && part.state === "streaming";
+  const split = cited ? undefined : splitThought(part.text, streaming);
   return (
     <div data-text={part.state ?? "done"}>
       {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
+      {split && (
+        <div className="mb-3">
+          <Reasoning part={{ type: "reasoning", text: split.thought }} live={streaming && !split.ended} />
+        </div>
+      )}
       {cited && part.state !== "streaming" ? (
         <CitedText part={part} message={message} />
       ) : (
-        <Markdown text={part.text} live={live && part.state === "streaming"} />
+        <Markdown text={split?.answer ?? part.text} live={streaming} />
       )}
     </div>
   );

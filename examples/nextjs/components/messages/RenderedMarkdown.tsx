@@ -1,33 +1,58 @@
 import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
-import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
+import {
+  Block,
+  type BlockProps,
+  type Components,
+  defaultRehypePlugins,
+  defaultRemarkPlugins,
+  detectTextDirection,
+  Streamdown,
+} from "streamdown";
 import { Boundary } from "../ui/boundary";
+import { growingBlocks, wholeBlocks } from "./blocks";
 import { useCjk } from "./cjk";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
+import { jsonAsCode } from "./json-answer";
+import { lineBreaks } from "./line-breaks";
 import { useMath } from "./math";
 import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
+import { wholeRows } from "./table-cells";
 import { unusedDefinitions } from "./unused-definitions";
 import { usePaced } from "./use-paced";
 
 export const COMPONENTS: Components = {
   p: ({ children }) => <p>{children}</p>,
-  a: ({ href, children }) => <Elsewhere url={href}>{children}</Elsewhere>,
+  a: ({ href, children }) => <Elsewhere url={href}>{Children.count(children) > 0 ? children : href}</Elsewhere>,
   img: ({ src, alt }) => <Picture url={typeof src === "string" ? src : undefined} alt={alt} />,
   ol: ({ start, children }) => <Numbered start={start}>{children}</Numbered>,
   li: ({ className, children }) => <Item task={className?.includes("task-list-item") ?? false}>{children}</Item>,
 };
 
-type Pluggable = (typeof REMARK)[number];
+type Pluggable = (typeof defaultRemarkPlugins)[string];
 
-/** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
-const { raw: _, ...SAFE } = defaultRehypePlugins;
-const REHYPE = Object.values(SAFE);
-const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText, unusedDefinitions];
+/**
+ * Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. So does the text of a
+ * link that leads nowhere, without a remark.
+ */
+const { raw: _, harden, ...SAFE } = defaultRehypePlugins;
+const REHYPE = [...Object.values(SAFE), withOptions(harden, { linkBlockPolicy: "text-only", imageBlockPolicy: "text-only" })];
 
-/** While it is written, a link shows its text alone until its URL is complete. */
-const UNFINISHED = { linkMode: "text-only" } as const;
+/** One tilde is text: `3~5 days or 10~20 km`. */
+const { gfm, ...OTHERS } = defaultRemarkPlugins;
+const REMARK = [
+  withOptions(gfm, { singleTilde: false }),
+  ...Object.values(OTHERS),
+  ...[wholeRows, htmlAsText, lineBreaks, unusedDefinitions],
+];
+
+/** A plugin of Streamdown with more options. */
+function withOptions(plugin: Pluggable | undefined, options: object): Pluggable {
+  const [attach, given] = plugin as [() => void, object];
+  return [attach, { ...given, ...options }] as Pluggable;
+}
 
 const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
 
@@ -44,7 +69,7 @@ export function RenderedMarkdown({ text, live = false, extension }: RenderedMark
 
 const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMarkdownProps) {
   const box = useRef<HTMLDivElement>(null);
-  const markdown = useMemo(() => withDollars(text), [text]);
+  const markdown = useMemo(() => jsonAsCode(text, live) ?? withDollars(text), [text, live]);
   const math = useMath(markdown);
   const remark = useMemo(() => (extension ? [...REMARK, extension.remark] : REMARK), [extension]);
   const cjk = useCjk(markdown);
@@ -55,7 +80,6 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
       <Boundary of={text} otherwise={<PlainText text={text} />}>
         <Streamdown
           className="markdown"
-          dir="auto"
           BlockComponent={SafeBlock}
           components={extension?.components ?? COMPONENTS}
           remarkPlugins={remark}
@@ -64,8 +88,8 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
           controls={CONTROLS}
           lineNumbers={false}
           isAnimating={live}
-          parseIncompleteMarkdown={live} // the end of a finished text is what was written: `[0, 1)` is no link
-          remend={UNFINISHED}
+          parseIncompleteMarkdown={false} // the blocks are complete
+          parseMarkdownIntoBlocksFn={live ? growingBlocks : wholeBlocks}
         >
           {markdown}
         </Streamdown>
@@ -74,8 +98,12 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
   );
 });
 
+/** Has no direction of its own. */
+const URLS = /https?:\/\/\S+/g;
+
 /** A paragraph, a list or a fence. If drawing it fails, it is shown as it was written, and the others are drawn. */
-function SafeBlock({ dir, ...block }: BlockProps) {
+function SafeBlock(block: BlockProps) {
+  const dir = useMemo(() => detectTextDirection(block.content.replace(URLS, "")), [block.content]);
   return (
     <div dir={dir}>
       <Boundary of={block.content} otherwise={<PlainText text={block.content} />}>
@@ -99,7 +127,7 @@ function Numbered({ start = 1, children }: { start?: number | undefined; childre
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
   if (!task) return <li className="py-0.5">{children}</li>;
   return (
-    <li className="list-none py-0.5">
+    <li className="py-0.5 [ul>&]:list-none">
       <label>{children}</label>
     </li>
   );

@@ -5,7 +5,7 @@ import { latePlugin } from "./late-plugin";
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/u;
 
 const usePlugin = latePlugin<CjkPlugin>(
-  () => import("@streamdown/cjk").then(({ cjk }) => cjk),
+  () => import("@streamdown/cjk").then(({ cjk }) => withDoubleTildes(cjk)),
   "Bold text beside Chinese, Japanese and Korean characters may show its asterisks:",
 );
 
@@ -15,4 +15,13 @@ const usePlugin = latePlugin<CjkPlugin>(
  */
 export function useCjk(markdown: string): CjkPlugin | undefined {
   return usePlugin(CJK.test(markdown));
+}
+
+type Pluggable = CjkPlugin["remarkPluginsAfter"][number];
+
+/** One tilde is text, as it is without the plugin. The last of its parts draws what is struck out. */
+function withDoubleTildes(cjk: CjkPlugin): CjkPlugin {
+  const others = cjk.remarkPluginsAfter.slice(0, -1);
+  const strikethrough = [cjk.remarkPluginsAfter.at(-1), { singleTilde: false }] as Pluggable;
+  return { ...cjk, remarkPluginsAfter: [...others, strikethrough] };
 }

@@ -1,4 +1,4 @@
-import type { Nodes, PhrasingContent, Root } from "mdast";
+import type { Nodes, Root } from "mdast";
 
 const LINE_BREAK = /^<br\s*\/?>$/i;
 
@@ -7,7 +7,7 @@ const FLOW = ["root", "blockquote", "listItem", "footnoteDefinition"];
 
 /**
  * Keeps HTML that a model writes as text. Streamdown does that within a paragraph: here HTML that stands alone becomes a
- * paragraph, line by line, and a `<br>`, which models write in tables, breaks the line.
+ * paragraph, and a `<br>`, which models write in tables, breaks the line.
  */
 export function htmlAsText() {
   return (tree: Root): void => replaceHtml(tree);
@@ -19,13 +19,6 @@ function replaceHtml(parent: Nodes): void {
   for (const [index, child] of children.entries()) {
     if (child.type !== "html") replaceHtml(child);
     else if (LINE_BREAK.test(child.value)) children[index] = { type: "break" };
-    else if (FLOW.includes(parent.type)) children[index] = { type: "paragraph", children: linesOf(child.value) };
+    else if (FLOW.includes(parent.type)) children[index] = { type: "paragraph", children: [{ type: "text", value: child.value }] };
   }
-}
-
-function linesOf(text: string): PhrasingContent[] {
-  return text.split("\n").flatMap((line, index): PhrasingContent[] => {
-    const value: PhrasingContent = { type: "text", value: line };
-    return index === 0 ? [value] : [{ type: "break" }, value];
-  });
 }

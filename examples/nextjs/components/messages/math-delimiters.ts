@@ -1,8 +1,12 @@
+/** The displayed environments of LaTeX that KaTeX draws. */
+const ENVIRONMENT = /\{(?:align|alignat|equation|gather)\*?\}/.source;
+
 /**
  * A fence (group 1, and 2 for one further in) or code in a line (3), `$$…$$` on lines of its own (4 and 5) and in a line;
- * then `\[…\]` on lines of its own (6 and 7), `\(…\)` (8), `\[…\]` in a line (9), an escape, a shell's
- * `${NAME}`, and `$…$` (10). Groups have no names: these need a newer target than that of a new Next.js app. No formula
- * holds the beginning of another: each search then ends there, and the time is linear.
+ * then `\[…\]` on lines of its own (6 and 7), `\(…\)` (8), `\[…\]` in a line (9), an environment of LaTeX on lines of
+ * its own (10 and 11), an escape, a shell's `${NAME}`, and `$…$` (12). Groups have no names: these need a newer target
+ * than that of a new Next.js app. No formula holds the beginning of another: each search then ends there, and the time
+ * is linear.
  */
 const PIECES = new RegExp(
   [
@@ -12,6 +16,7 @@ const PIECES = new RegExp(
     /^([ \t]*)\\\[((?:\\[^[\]]|[^\\])+)\\\][ \t]*$/,
     /\\\(((?:\\[^()\n]|[^\\\n]|\\?\n(?!\n))+)\\\)/,
     /\\\[((?:\\[^[\]]|[^\\\n]|\n(?!\n))+)\\\]/,
+    new RegExp(String.raw`^([ \t]*)(\\begin${ENVIRONMENT}(?:\\(?!begin${ENVIRONMENT})[^]|[^\\])*?\\end${ENVIRONMENT}[.,;]?)[ \t]*$`),
     /\\[^]|\$\{[A-Z_]\w*\}(?![$^_])/,
     /(?<![\w$])\$([^\s$`](?:(?:\\\$|[^$`\n])*[^\s$`\\])?)\$(?![\d$])/,
   ]
@@ -21,27 +26,31 @@ const PIECES = new RegExp(
 );
 
 /**
- * Two words beside each other that are no commands, a price before a word, or an end that no formula has:
- * `$5 for me and 10$`, `$5 or 10$`, `$A/$B`.
+ * Two words beside each other that are no commands, a price before a word or at the end of a sentence, or an end that no
+ * formula has: `$5 for me and 10$`, `$5 or 10$`, `$5. US$`, `$5, R$`, `$A/$B`.
  */
-const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])|^\d[\d.,]* +(?!mod)[a-z]{2,} |[/("“=,:;]$/i;
+const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])|^\d[\d.,]* +(?!mod)[a-z]{2,} |^\d[\d.,]*[.;!?]\s|^\d.*[\s(](?:US|CA|AU|NZ|HK|MX)$|, R$|[/("“=,:;]$/i;
 
 /** The marks of a quotation at the beginning of each line but the first. */
 const QUOTED = /\n(?:[ \t]*>)+[ \t]?/g;
+
+/** The name of an equation, which KaTeX does not know. */
+const LABEL = /\\label\{[^{}]*\}/g;
 
 /** A command, a power or an operator. Escaped brackets and dollars without one are text: `\[1\]`. */
 const FORMULA = /\\[a-z]|\^|\s[=<>+-]\s/i;
 
 /**
  * Writes each formula between two dollars, which is the form that is drawn, and a displayed one between lines of two
- * dollars. Models also write `$…$`, `\(…\)`, `\[…\]` and prices: a dollar before a space or a digit closes nothing.
+ * dollars. Models also write `$…$`, `\(…\)`, `\[…\]`, `\begin{align}` and prices: a dollar before a space or a digit
+ * closes nothing.
  */
 export function withDollars(markdown: string): string {
   if (!/[$\\]/.test(markdown)) return markdown;
   return markdown.replace(PIECES, (piece: string, ...groups: (string | undefined)[]) => {
-    const [, , , indent, dollars, otherIndent, brackets, inline, inLine, single] = groups;
-    const display = dollars ?? brackets;
-    if (display?.trim()) return ["$$", display.trim(), "$$"].map((line) => (indent ?? otherIndent ?? "") + line).join("\n");
+    const [, , , indent, dollars, otherIndent, brackets, inline, inLine, thirdIndent, environment, single] = groups;
+    const display = (dollars ?? brackets ?? environment)?.replace(LABEL, "").trim();
+    if (display) return ["$$", display, "$$"].map((line) => (indent ?? otherIndent ?? thirdIndent ?? "") + line).join("\n");
     if (inline !== undefined) return `$$${inline.replace(QUOTED, "\n").trim()}$$`;
     if (inLine !== undefined) return FORMULA.test(inLine) ? `$$\\displaystyle ${inLine.replace(QUOTED, "\n").trim()}$$` : `\\[${withDollars(inLine)}\\]`;
     if (single !== undefined && !PROSE.test(single) && (!single.includes("\\$") || FORMULA.test(single))) return `$$${single}$$`;
