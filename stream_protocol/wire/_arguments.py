@@ -203,18 +203,10 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a path object or a text, and can name a file."""
+    """Raise ``InvalidArgumentError`` unless the value is a path object or a text with at least one character."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
-    if not isinstance(path, str) or not path or not _can_name_file(path):
+    if not isinstance(path, str) or not path:
         raise argument_error(name, "the path of a file or folder", value)
-
-
-def _can_name_file(path: str) -> bool:
-    """Return True if the operating system can encode the path. Python raises different errors for other paths."""
-    try:
-        return b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
 
 
 def check_instance(
