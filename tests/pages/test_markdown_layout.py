@@ -164,3 +164,18 @@ def test_a_task_below_a_task_is_indented(page: Page) -> None:
     expect(boxes).to_have_count(2)
     outer, inner = (box.evaluate("box => box.getBoundingClientRect().left") for box in boxes.all())
     assert inner > outer
+
+
+def test_code_is_written_from_the_left_and_urls_do_not_turn_a_list_around(page: Page) -> None:
+    write(page, f"{ARABIC} `f()`\n\n1. {ARABIC[:5]} https://x.example/a/long/path/of/letters")
+    expect(page.locator("[data-streamdown=inline-code]")).to_have_css("direction", "ltr")
+    expect(page.locator("ol")).to_have_css("direction", "rtl")
+
+
+def test_a_task_has_its_number_and_an_item_between_tasks_its_bullet(page: Page) -> None:
+    write(page, "7. [ ] seven\n8. [x] eight\n\n- [ ] task\n- item")
+    text = page.locator(WHOLE_TEXT)
+    tasks = text.locator("li")
+    for index, style in enumerate(["decimal", "decimal", "none", "disc"]):
+        expect(tasks.nth(index)).to_have_css("list-style-type", style)
+    assert text.locator("ul").evaluate("list => parseFloat(getComputedStyle(list).paddingInlineStart)") > 0

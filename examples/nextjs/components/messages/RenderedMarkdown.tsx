@@ -1,5 +1,13 @@
 import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
-import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
+import {
+  Block,
+  type BlockProps,
+  type Components,
+  defaultRehypePlugins,
+  defaultRemarkPlugins,
+  detectTextDirection,
+  Streamdown,
+} from "streamdown";
 import { Boundary } from "../ui/boundary";
 import { growingBlocks, wholeBlocks } from "./blocks";
 import { useCjk } from "./cjk";
@@ -72,7 +80,6 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
       <Boundary of={text} otherwise={<PlainText text={text} />}>
         <Streamdown
           className="markdown"
-          dir="auto"
           BlockComponent={SafeBlock}
           components={extension?.components ?? COMPONENTS}
           remarkPlugins={remark}
@@ -91,8 +98,12 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
   );
 });
 
+/** Has no direction of its own. */
+const URLS = /https?:\/\/\S+/g;
+
 /** A paragraph, a list or a fence. If drawing it fails, it is shown as it was written, and the others are drawn. */
-function SafeBlock({ dir, ...block }: BlockProps) {
+function SafeBlock(block: BlockProps) {
+  const dir = useMemo(() => detectTextDirection(block.content.replace(URLS, "")), [block.content]);
   return (
     <div dir={dir}>
       <Boundary of={block.content} otherwise={<PlainText text={block.content} />}>
@@ -116,7 +127,7 @@ function Numbered({ start = 1, children }: { start?: number | undefined; childre
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
   if (!task) return <li className="py-0.5">{children}</li>;
   return (
-    <li className="list-none py-0.5">
+    <li className="py-0.5 [ul>&]:list-none">
       <label>{children}</label>
     </li>
   );
