@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-73upO-gI.js";

@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-BgG7gR0q.js";
