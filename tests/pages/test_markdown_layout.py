@@ -186,7 +186,8 @@ def test_code_is_written_from_the_left_and_urls_do_not_turn_a_list_around(page: 
 
 def test_a_task_has_its_number_and_an_item_between_tasks_its_bullet(page: Page) -> None:
     write(page, "7. [ ] seven\n8. [x] eight\n\n- [ ] task\n- item")
-    tasks = page.locator("li")
+    text = page.locator(WHOLE_TEXT)
+    tasks = text.locator("li")
     for index, style in enumerate(["decimal", "decimal", "none", "disc"]):
         expect(tasks.nth(index)).to_have_css("list-style-type", style)
-    assert page.locator("ul").evaluate("list => parseFloat(getComputedStyle(list).paddingInlineStart)") > 0
+    assert text.locator("ul").evaluate("list => parseFloat(getComputedStyle(list).paddingInlineStart)") > 0
