@@ -78,6 +78,6 @@ def test_a_credential_is_given_on_its_own_card_and_the_call_that_needs_it_takes_
         field.fill("hunter22")
         page.screenshot(path=shots / "credential.png")
         page.get_by_role("form", name="Credential").get_by_role("button", name="Send").click()
-        expect(unfolded(tool(page, "calendar", "output-available"))).to_contain_text('"length": 8')
+        expect(unfolded(tool(page, "calendar", "output-available"))).to_contain_text("Length8")
         expect(page.get_by_text("Three entries.")).to_be_visible()
         assert "hunter2" not in page.content()

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.pages]
 WATCH_ARGUMENTS: Final = """(tool) => {
     window.inputs = [];
     new MutationObserver(() => {
-        const box = document.querySelector(`[data-tool="${tool}"][data-state="input-streaming"] pre`);
+        const box = document.querySelector(`[data-tool="${tool}"][data-state="input-streaming"] dl`);
         if (box && box.textContent !== window.inputs.at(-1)) window.inputs.push(box.textContent);
     }).observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
