@@ -33,7 +33,7 @@ from stream_protocol.session.transcript import (
     update_metadata,
 )
 from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
-from stream_protocol.wire import RUN_STOPPED_TEXT
+from stream_protocol.wire import RUN_STOPPED_TEXT, storable_text
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """The ``error_code`` of events that are appended after an error. Events after an abort have ADK's code ``ABORTED``,
@@ -64,8 +64,8 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if added and outcome in ("error", "timeout"):
-        update_metadata(added[-1], error_text=output.error_text)
+    if added and outcome in ("error", "timeout") and output.error_text is not None:
+        update_metadata(added[-1], error_text=storable_text(output.error_text))
     if hidden:  # on the last event with shown content, because the worker may lose the chat after storing this event
         update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
