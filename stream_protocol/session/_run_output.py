@@ -9,6 +9,7 @@ from google.genai import types
 from stream_protocol.adk import ABORTED, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.wire import storable_text
 
 
 class RunOutput:
@@ -157,7 +158,8 @@ def _part(streamed: StreamedPart) -> types.Part:
     if streamed.whole is not None and isinstance(streamed.whole.part, types.Part):
         return streamed.whole.part
     is_thought = True if streamed.kind is PartKind.REASONING else None
-    return types.Part(text="".join(streamed.pieces), thought=is_thought, thought_signature=streamed.signature)
+    text = storable_text("".join(streamed.pieces))
+    return types.Part(text=text, thought=is_thought, thought_signature=streamed.signature)
 
 
 def event_like(template: Event, content: types.Content | None) -> Event:
