@@ -174,7 +174,7 @@ class StreamedResponse:
     def add(self, fragment: str) -> None:
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
-            self.gather()
+            self.shorten()
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
@@ -206,8 +206,20 @@ class StreamedResponse:
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
+    def shorten(self) -> None:
+        """Join the newest pieces, so that the list of pieces stays short. If the last piece ends with the first half of
+        a surrogate pair, this half stays in ``fragments`` until the next piece comes.
+        """
+        last = self.fragments[-1]
+        half = last[-1:] if "\ud800" <= last[-1:] <= "\udbff" else ""
+        if half:
+            self.fragments[-1] = last[:-1]
+        self.gather()
+        if half:
+            self.fragments.append(half)
+
     def gather(self) -> None:
-        """Join the newest pieces, so that the list of pieces stays short."""
+        """Join all of the newest pieces, for a comparison or at the end of a part."""
         if not self.fragments:
             return
         text = to_well_formed("".join(self.fragments))
