@@ -63,6 +63,13 @@ def test_a_text_is_not_shown_again_if_two_pieces_split_an_emoji(before: int) -> 
     assert len(shown([*(fragment(text(piece)) for piece in pieces), event(text(told))])) == 1
 
 
+@pytest.mark.parametrize("whole", ["a\0b", "a\ufffdb"])
+def test_a_streamed_text_with_a_character_that_stores_refuse_is_not_shown_again(whole: str) -> None:
+    """A server replaces U+0000 in complete events."""
+    assert shown([fragment(text("a\0")), fragment(text("b")), event(text(whole))]) == ["a\0b"]
+    assert shown([event(text(whole))]) == [whole]
+
+
 def test_half_an_emoji_at_the_end_of_a_part_is_a_part_of_it() -> None:
     pieces = [*(fragment(text("x")) for _ in range(GATHERED - 1)), fragment(text("\ud83d")), fragment(thought("Hm"))]
     whole = event(text("x" * (GATHERED - 1) + "\ufffd"), thought("Hm"))
