@@ -18,7 +18,8 @@ class RunOutput:
 
     def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
-        self._error_text: str | None = None
+        self.error_text: str | None = None
+        """The text of the ``error`` chunk at the end of the response; ``None`` if there is no such chunk."""
         self._shown_earlier: dict[str, Event] = {}
         """Event id -> event, for events of earlier executions of the run."""
 
@@ -26,15 +27,6 @@ class RunOutput:
         """Set the response to compare with the session. Call this method before the response has sent a chunk."""
         response.keep_unconfirmed()
         self._response = response
-
-    def end(self, error_text: str | None) -> None:
-        """Note that the response has ended. ``error_text``: see ``RunOutput.error_text``."""
-        self._error_text = error_text
-
-    @property
-    def error_text(self) -> str | None:
-        """The text of the ``error`` chunk at the end of the response; ``None`` if there is no such chunk."""
-        return self._error_text
 
     @property
     def failed_calls(self) -> Collection[str]:
