@@ -147,7 +147,7 @@ class RunResponse:
 def _error_text(ending: Sequence[bytes]) -> str | None:
     """Return the text of the ``error`` chunk that ends a response; ``None`` without such a chunk. ``ending``: the last
     SSE events of the response."""
-    match [chunk for events in ending for chunk in parse_sse(events)]:
+    match [*parse_sse(ending[-1:])]:
         case [*_, {"type": "error", "errorText": str(text)}]:
             return text
     return None
