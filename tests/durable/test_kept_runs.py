@@ -1,9 +1,8 @@
 """The state of a run's executions, as the engine keeps it."""
 
 from stream_protocol.durable._runs import KeptRun, execution_attributes
-from stream_protocol.serving.engine import ToldEnd
+from stream_protocol.serving.engine import RunRecord, ToldEnd
 from stream_protocol.serving.engine._run_ends import end_of_orphan
-from stream_protocol.serving.engine import RunRecord
 from tests.serving.run_records import run_record
 
 RUN = KeptRun(
