@@ -67,6 +67,21 @@ async def test_a_loaded_chat_has_the_error_text_that_the_client_received(
     assert "secret" not in failed["errorText"]
 
 
+@pytest.mark.parametrize("options", [{}, {"on_error": without_details}, {"transform": shout}], ids="".join)
+@pytest.mark.parametrize("step", [["Half", RuntimeError("secret")], [RuntimeError("secret")]], ids=["half", "nothing"])
+async def test_a_repeated_request_gets_the_error_text_that_the_client_received(
+    options: dict[str, Any], step: list[Step]
+) -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[step, "Whole."]))
+    app = create_app(ChatService(agent, **options))
+    first = chat(said("hi", "u1"), trigger="submit-message")
+    told = chunks((await post(app, first)).text)
+    await post(app, chat(said("hi", "u1"), said("and?", "u2"), trigger="submit-message"))
+    repeated = chunks((await post(app, first)).text)
+    assert [chunk["type"] for chunk in repeated] == [chunk["type"] for chunk in told]
+    assert repeated[-1] == told[-1]
+
+
 async def test_a_failure_that_the_service_did_not_see_has_no_error_text() -> None:
     sessions = InMemorySessionService()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Whole."]), before_model_callback=refused_by_provider)
