@@ -28,6 +28,10 @@ class RunOutput:
         response.keep_unconfirmed()
         self._response = response
 
+    def end(self, error_text: str | None) -> None:
+        """Note that the response has ended, and set ``error_text``."""
+        self.error_text = error_text
+
     @property
     def failed_calls(self) -> Collection[str]:
         return () if self._response is None else self._response.failed_calls

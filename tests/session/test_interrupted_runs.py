@@ -140,7 +140,7 @@ def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> Non
 
 def test_an_error_text_with_characters_that_stores_refuse_is_stored_without_them() -> None:
     output = shown([USER])
-    output.error_text = "The key \0 is \ud83d."
+    output.end("The key \0 is \ud83d.")
     (added,) = completing_events(Transcript([USER]), output, "error", events_before_run=0, agent="root", now=2.0)
     assert EventMetadata.of(added).error_text == "The key \ufffd is \ufffd."
     assert r"\u0000" not in added.model_dump_json()
@@ -150,7 +150,7 @@ def test_a_stop_that_adk_has_stored_needs_no_event_for_an_error_text() -> None:
     """A stopped response ends in an error if its client would send the same answers again."""
     stored = [USER, event("a", error_code=ABORTED)]
     output = shown(stored)
-    output.error_text = "There is nothing new."
+    output.end("There is nothing new.")
     assert completing_events(Transcript(stored), output, "abort", events_before_run=0, agent="root", now=2.0) == []
 
 

@@ -106,7 +106,7 @@ class RunResponse:
             written = ending_in_error(written, self._told_error_text)
         ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
         self._write(ending)
-        self._output.error_text = _error_text(ending)
+        self._output.end(_error_text(ending))
         self._recorder.end(conversion.outcome if ending is written else "error")
         return conversion.outcome == "finish" and ending is written
 
