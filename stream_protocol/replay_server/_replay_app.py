@@ -24,9 +24,9 @@ from stream_protocol.serving.http import (
     admit,
     app_around,
     json_errors,
-    no_such_chat,
     plain_text_errors,
     read_small,
+    unknown_chat_response,
     whole_response,
 )
 from stream_protocol.wire import AnyChunk, ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
@@ -122,7 +122,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
     async def get_chat(request: Request) -> Response:
         messages = chats.history(_chat_id(request))
         if messages is None:
-            return no_such_chat()
+            return unknown_chat_response()
         content = json.dumps({"messages": messages}).encode()
         return whole_response(content, responses.share(""), {"content-type": "application/json"})
 

@@ -33,7 +33,7 @@ from stream_protocol.session.transcript import (
     update_metadata,
 )
 from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
-from stream_protocol.wire import RUN_STOPPED_TEXT
+from stream_protocol.wire import RUN_STOPPED_TEXT, storable_text
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """The ``error_code`` of events that are appended after an error. Events after an abort have ADK's code ``ABORTED``,
@@ -64,8 +64,8 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if added and outcome in ("error", "timeout"):
-        update_metadata(added[-1], error_text=output.error_text)
+    if added and outcome in ("error", "timeout") and output.error_text is not None:
+        update_metadata(added[-1], error_text=storable_text(output.error_text))
     if hidden:  # on the last event with shown content, because the worker may lose the chat after storing this event
         update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
@@ -106,8 +106,8 @@ def _closing_events(
     """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
     the end of the run.
 
-    ``streamed``: events with text that the run streamed. ``hidden`` and ``failed``: see ``_missing_responses``. If the
-    client received an error text, at least one event is appended, which stores the text.
+    ``streamed``: events with text that the run streamed. ``hidden``: see ``_missing_responses``. After an error or a
+    timeout with an error text for the client, the run has at least one appended event, which stores the text.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -121,7 +121,8 @@ def _closing_events(
     for event in (*last_texts, *responses):
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
     is_reported = _reports_outcome([turn.stored[-1], *last_texts, *responses][-1], outcome)
-    if is_reported and not hidden and (output.error_text is None or streamed or responses):
+    has_error_text = outcome != "abort" and output.error_text is not None
+    if is_reported and not hidden and (streamed or responses or not has_error_text):
         return responses
     return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 

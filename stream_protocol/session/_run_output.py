@@ -9,6 +9,7 @@ from google.genai import types
 from stream_protocol.adk import ABORTED, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.wire import storable_text
 
 
 class RunOutput:
@@ -17,7 +18,8 @@ class RunOutput:
 
     def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
-        self._error_text: str | None = None
+        self.error_text: str | None = None
+        """The text of the ``error`` chunk at the end of the response; ``None`` if there is no such chunk."""
         self._shown_earlier: dict[str, Event] = {}
         """Event id -> event, for events of earlier executions of the run."""
 
@@ -27,13 +29,8 @@ class RunOutput:
         self._response = response
 
     def end(self, error_text: str | None) -> None:
-        """Note that the response has ended. ``error_text``: see ``RunOutput.error_text``."""
-        self._error_text = error_text
-
-    @property
-    def error_text(self) -> str | None:
-        """The text of the ``error`` chunk at the end of the response; ``None`` if there is no such chunk."""
-        return self._error_text
+        """Note that the response has ended, and set ``error_text``."""
+        self.error_text = error_text
 
     @property
     def failed_calls(self) -> Collection[str]:
@@ -157,7 +154,8 @@ def _part(streamed: StreamedPart) -> types.Part:
     if streamed.whole is not None and isinstance(streamed.whole.part, types.Part):
         return streamed.whole.part
     is_thought = True if streamed.kind is PartKind.REASONING else None
-    return types.Part(text="".join(streamed.pieces), thought=is_thought, thought_signature=streamed.signature)
+    text = storable_text("".join(streamed.pieces))
+    return types.Part(text=text, thought=is_thought, thought_signature=streamed.signature)
 
 
 def event_like(template: Event, content: types.Content | None) -> Event:

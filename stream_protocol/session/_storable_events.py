@@ -7,12 +7,14 @@ ADK's memory store keeps any object. The other stores refuse some values and cha
 from __future__ import annotations
 
 import json
+import operator
 import re
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from google.adk.sessions.state import State
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
@@ -21,6 +23,7 @@ from stream_protocol.wire import (
     UnrepresentableValueError,
     json_value,
     short_json,
+    storable_text,
     to_well_formed,
 )
 
@@ -41,16 +44,25 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 before it."""
 
 
+_CLEAN: Final[Any] = {
+    "actions": {"state_delta"},
+    "content": {"parts": {"__all__": {"function_response": {"response"}, "inline_data": {"data"}}}},
+    "custom_metadata": True,
+    "output": True,
+}
+"""The fields of an event without refused characters in their strings, after all values are plain JSON."""
+
+
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
     A call gets an error if its result, or a state value that the call has written, has no JSON form. If the writer of a
-    state value is unknown, all calls of the event get the error. Other values without a JSON form are left out.
+    state value is unknown, all calls of the event get the error. Other values without a JSON form are left out. In all
+    strings, lone surrogates and U+0000 become U+FFFD.
     ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
     this response wrote the key.
     """
     problems: list[str] = []
-    _make_model_content_storable(event)
     responses = event.get_function_responses()
     for response in responses:
         if response.response is not None:
@@ -81,26 +93,45 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     for confirmation in event.actions.requested_tool_confirmations.values():
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
+    _clean_characters(event)
     return problems
 
 
-def _make_model_content_storable(event: Event) -> None:
-    """Replace lone surrogates in texts and in arguments of calls. A model's JSON may have them, and most stores refuse
-    them."""
-    for part in (event.content.parts if event.content is not None else None) or ():
-        if part.text is not None and (text := to_well_formed(part.text)) is not part.text:
-            part.text = text
-        call = part.function_call
-        if call is not None and call.args is not None and _has_lone_surrogate(call.args):
-            call.args = storable_json(call.args)
-
-
-def _has_lone_surrogate(value: Any) -> bool:
+def _clean_characters(event: Event) -> None:
+    """Replace lone surrogates and U+0000 in all strings of the event, in place. Stores refuse them. The values of the
+    state must be storable already.
+    """
     try:
-        orjson.dumps(value)
+        text = event.model_dump_json(exclude=_CLEAN, exclude_none=True, warnings=False)
+    except Exception:  # noqa: BLE001 - pydantic's error for a lone surrogate; serializers of the app may raise anything
+        text = None
+    if text is None or r"\u0000" in text:
+        _cleaned(event)
+
+
+def _cleaned(value: Any) -> Any:
+    """Return the value with clean strings: see ``_clean_characters``. Models are changed in place."""
+    if type(value) is str:
+        return storable_text(value)
+    if isinstance(value, BaseModel):
+        for name, field in [*value.__dict__.items()]:
+            if name != "state_delta" and (clean := _cleaned(field)) is not field:
+                setattr(value, name, clean)
+    elif isinstance(value, list | set):
+        clean_items = [_cleaned(item) for item in value]
+        return value if all(map(operator.is_, value, clean_items)) else type(value)(clean_items)
+    elif isinstance(value, dict):
+        if any(isinstance(item, BaseModel) for item in value.values()):
+            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+        return storable_json(value) if _has_refused_character(value) else value
+    return value
+
+
+def _has_refused_character(value: Any) -> bool:
+    try:
+        return _NUL.search(orjson.dumps(value)) is not None
     except orjson.JSONEncodeError as error:
         return "surrogates" in str(error)
-    return False
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from stream_protocol.adk import (
     Text,
 )
 from stream_protocol.stream.calls import CallRegistry
-from stream_protocol.wire import to_well_formed
+from stream_protocol.wire import storable_text, to_well_formed
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream, UnconfirmedStream
@@ -174,7 +174,7 @@ class StreamedResponse:
     def add(self, fragment: str) -> None:
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
-            self.gather()
+            self.shorten()
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
@@ -206,11 +206,23 @@ class StreamedResponse:
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
+    def shorten(self) -> None:
+        """Join the newest pieces, so that the list of pieces stays short. If the last piece ends with the first half of
+        a surrogate pair, this half stays in ``fragments`` until the next piece comes.
+        """
+        last = self.fragments[-1]
+        half = last[-1:] if "\ud800" <= last[-1:] <= "\udbff" else ""
+        if half:
+            self.fragments[-1] = last[:-1]
+        self.gather()
+        if half:
+            self.fragments.append(half)
+
     def gather(self) -> None:
-        """Join the newest pieces, so that the list of pieces stays short."""
+        """Join all of the newest pieces, for a comparison or at the end of a part."""
         if not self.fragments:
             return
-        text = to_well_formed("".join(self.fragments))
+        text = storable_text("".join(self.fragments))
         self.fragments.clear()
         self._known += ((self._kind, text),)
         self._length += len(text)
@@ -336,7 +348,9 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
     """
     if not streamed:
         return _NOTHING_STREAMED
-    texts = [(PartKind(part.is_thought), part.text) for part in parts if isinstance(part, Text) and part.text]
+    texts = [
+        (PartKind(part.is_thought), storable_text(part.text)) for part in parts if isinstance(part, Text) and part.text
+    ]
     wholes = texts_by_kind(texts)
     streamed_texts = [streamed.of(kind) for kind in PartKind]
     unrepeated = [kind for kind in PartKind if not streamed_texts[kind].begins(wholes[kind])]

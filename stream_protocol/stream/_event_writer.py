@@ -133,7 +133,7 @@ class EventWriter(Generic[T]):
             text
         )  # `StreamedResponse.add` inlined: for nearly all events, its call alone would take a tenth of the time
         if len(fragments) == GATHERED:
-            speaker.streamed.gather()
+            speaker.streamed.shorten()
         return item
 
     def add(self, facts: EventFacts) -> None:

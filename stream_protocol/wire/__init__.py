@@ -59,6 +59,7 @@ from stream_protocol.wire._json_values import (
     json_value,
     printable,
     short_json,
+    storable_text,
     to_well_formed,
     whole_words,
 )

@@ -78,6 +78,11 @@ def to_well_formed(text: str) -> str:
     return text
 
 
+def storable_text(text: str) -> str:
+    """Return the text in a form that all session stores keep: like ``to_well_formed``, and U+0000 becomes U+FFFD."""
+    return to_well_formed(text).replace("\0", "\ufffd")
+
+
 _CONTROLS: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"

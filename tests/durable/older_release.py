@@ -19,7 +19,7 @@ NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
 """Name of a call."""
 
-NEW_IN_RECORD: Final = ("words", "trace", "deployment")
+NEW_IN_RECORD: Final = ("words", "trace", "deployment", "rewind_before")
 
 TABLES: Final = ("workflow_status", "workflow_input", "workflow_output", "operation_outputs")
 
@@ -67,4 +67,4 @@ def _make_older(kept: dict[str, Any]) -> None:
     kept["version"] = json.dumps(["1", *kept["version"]])
     del kept["format"]
     for name in NEW_IN_RECORD:
-        del kept["record"][name]
+        kept["record"].pop(name, None)

@@ -1,7 +1,7 @@
 """The state of a run's executions, as the engine keeps it."""
 
 from stream_protocol.durable._runs import KeptRun, execution_attributes
-from stream_protocol.serving.engine import ToldEnd
+from stream_protocol.serving.engine import RunRecord, ToldEnd
 from stream_protocol.serving.engine._run_ends import end_of_orphan
 from tests.serving.run_records import run_record
 
@@ -33,3 +33,15 @@ def test_the_stored_names_of_ends_are_those_of_the_first_release() -> None:
     run = RUN.with_attributes({"execution r1": "failed", "error": "No."})
     assert run is not None
     assert end_of_orphan(run, []) == ToldEnd("error", "No.")
+
+
+def test_an_older_release_reads_a_record_that_uses_none_of_the_newer_fields() -> None:
+    """An older release refuses unknown keys, so that it does not ignore a rewind."""
+    record = run_record()
+    stored = record.to_json()
+    assert {"artifact_base", "state"} <= stored.keys()
+    assert not {"rewind_before", "deployment", "trace", "words", "refusal"} & stored.keys()
+    assert RunRecord.from_json(stored) == record
+    rewinding = run_record(rewind_before="i0")
+    assert rewinding.to_json()["rewind_before"] == "i0"
+    assert RunRecord.from_json(rewinding.to_json()) == rewinding

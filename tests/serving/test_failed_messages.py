@@ -11,10 +11,11 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
-from stream_protocol.serving import ChatService, ServiceLimits, create_app
+from stream_protocol.serving import ChatService, MemoryRunLog, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Step, Wait
 from stream_protocol.wire import AiSdkVersion
 from tests.serving.support import chat, chunks, client, post, said
+from tests.serving.test_orphaned_runs import USER, GatedWorkers, until
 
 
 def refused_by_provider(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse:
@@ -27,6 +28,10 @@ def without_details(error: BaseException) -> str:
 
 def shout(chunk: Any) -> Any:
     return {**chunk, "errorText": chunk["errorText"].upper()} if chunk["type"] == "error" else chunk
+
+
+def exclaim(chunk: Any) -> Any:
+    return {**chunk, "errorText": f"{chunk['errorText']}!"} if chunk["type"] == "error" else chunk
 
 
 @pytest.mark.parametrize("ai_sdk", [6, 7])
@@ -65,6 +70,46 @@ async def test_a_loaded_chat_has_the_error_text_that_the_client_received(
     }
     assert "1234" not in failed["errorText"]
     assert "secret" not in failed["errorText"]
+
+
+@pytest.mark.parametrize("options", [{}, {"on_error": without_details}, {"transform": shout}], ids="".join)
+@pytest.mark.parametrize("step", [["Half", RuntimeError("secret")], [RuntimeError("secret")]], ids=["half", "nothing"])
+async def test_a_repeated_request_gets_the_error_text_that_the_client_received(
+    options: dict[str, Any], step: list[Step]
+) -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[step, "Whole."]))
+    app = create_app(ChatService(agent, **options))
+    first = chat(said("hi", "u1"), trigger="submit-message")
+    told = chunks((await post(app, first)).text)
+    await post(app, chat(said("hi", "u1"), said("and?", "u2"), trigger="submit-message"))
+    repeated = chunks((await post(app, first)).text)
+    assert [chunk["type"] for chunk in repeated] == [chunk["type"] for chunk in told]
+    assert repeated[-1] == told[-1]
+
+
+@pytest.mark.usefixtures("patient_clock")
+@pytest.mark.parametrize("options", [{"on_error": without_details}, {"transform": exclaim}], ids="".join)
+async def test_another_worker_stores_the_error_text_that_the_client_received(options: dict[str, Any]) -> None:
+    workers = GatedWorkers()
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[["Half", RuntimeError("secret")]]))
+
+    async with workers.worker(launched=False, agent=agent(), **options) as worker:
+        workers.sessions.stores_ends.clear()
+        told = await (await worker.say("c1"))
+        await until(lambda: any("error" in kept.executions.values() for kept in workers.kept.runs.values()))
+        await worker.die()
+    workers.sessions.stores_ends.set()
+    workers.log = MemoryRunLog()
+    async with workers.worker(launched=False, agent=agent(), **options) as other:
+        repeated = await (await other.say("c1"))
+        await workers.forgotten()
+        await other.service.runs.free()
+        stored = await other.service.read_chat("c1", user_id=USER)
+    assert stored is not None
+    assert repeated[-1] == told[-1]
+    assert [failed.get("errorText") for failed in stored.failed] == [told[-1]["errorText"]]
 
 
 async def test_a_failure_that_the_service_did_not_see_has_no_error_text() -> None:

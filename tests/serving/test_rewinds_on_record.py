@@ -215,6 +215,7 @@ async def test_a_run_of_an_older_release_that_rewinds_is_recovered(stored: int) 
     workers = DyingWorkers()
     replaced = Replaced("edited", workers)
     await replaced.replace(lambda request, worker: die_during(request, worker, workers, stored))
+    assert workers.kept.runs
     for kept in workers.kept.runs.values():
         stored_record = kept.record.to_json()
         assert stored_record.pop("rewind_before") is not None

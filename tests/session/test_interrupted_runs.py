@@ -6,8 +6,9 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import CallReference
+from stream_protocol.adk import ABORTED, CallReference
 from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.stream import Ending
 from tests.session.test_run_output import shown
 
@@ -135,6 +136,22 @@ def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> Non
     output = shown([USER, half, other])
     added = completing_events(Transcript([USER, other]), output, "error", events_before_run=0, agent="root", now=2.0)
     assert [(one.author, one.error_code) for one in added] == [("a", None), ("b", "RUN_FAILED")]
+
+
+def test_an_error_text_with_characters_that_stores_refuse_is_stored_without_them() -> None:
+    output = shown([USER])
+    output.end("The key \0 is \ud83d.")
+    (added,) = completing_events(Transcript([USER]), output, "error", events_before_run=0, agent="root", now=2.0)
+    assert EventMetadata.of(added).error_text == "The key \ufffd is \ufffd."
+    assert r"\u0000" not in added.model_dump_json()
+
+
+def test_a_stop_that_adk_has_stored_needs_no_event_for_an_error_text() -> None:
+    """A stopped response ends in an error if its client would send the same answers again."""
+    stored = [USER, event("a", error_code=ABORTED)]
+    output = shown(stored)
+    output.end("There is nothing new.")
+    assert completing_events(Transcript(stored), output, "abort", events_before_run=0, agent="root", now=2.0) == []
 
 
 def test_a_run_whose_messages_are_all_stored_needs_no_event() -> None:

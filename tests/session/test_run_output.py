@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from weakref import ref
 
+import pytest
 from google.adk.events import Event
 from google.genai import types
 
@@ -53,6 +54,13 @@ def test_texts_thoughts_files_and_code_are_kept_in_their_order() -> None:
 def test_thoughts_that_nobody_was_shown_are_kept_for_the_model() -> None:
     output = shown([fragment(thought("Hm")), fragment(text("Hi"))], send_reasoning=False)
     assert [(part.text, part.thought) for part in unstored(output)] == [("Hm", True), ("Hi", None)]
+
+
+@pytest.mark.parametrize("send_reasoning", [True, False])
+def test_a_streamed_text_is_stored_without_characters_that_stores_refuse(send_reasoning: bool) -> None:
+    streamed = [fragment(thought("a\0\ud83d")), fragment(text("b\ud83d")), fragment(text("\ude00\0"))]
+    kept = unstored(shown(streamed, send_reasoning=send_reasoning))
+    assert [part.text for part in kept] == ["a\ufffd\ufffd", "b\U0001f600\ufffd"]
 
 
 def test_a_file_that_the_complete_event_has_is_confirmed() -> None:

@@ -179,6 +179,37 @@ def test_what_a_model_wrote_with_a_broken_character_is_valid_unicode() -> None:
     event.model_dump_json()
 
 
+def event_with(char: str) -> Event:
+    """Return an event with this character in texts of many fields."""
+    parts = [
+        types.Part(text=f"a{char}", part_metadata={f"a{char}": [f"b{char}"]}),
+        types.Part(function_call=types.FunctionCall(id=f"A{char}", name=f"f{char}", args={"a": [f"b{char}"]})),
+        types.Part(function_response=types.FunctionResponse(id=f"B{char}", name=f"g{char}", response={"a": f"{char}"})),
+        types.Part(executable_code=types.ExecutableCode(code=f"print({char})", language=types.Language.PYTHON)),
+    ]
+    return Event(
+        id="e",
+        timestamp=1.0,
+        author="root",
+        content=types.Content(role="model", parts=parts),
+        error_message=f"a{char}",
+        finish_reason=types.FinishReason.STOP,
+        long_running_tool_ids={f"A{char}"},
+        grounding_metadata=types.GroundingMetadata(web_search_queries=[f"a{char}"]),
+        actions=EventActions(
+            artifact_delta={f"a{char}": 1}, requested_tool_confirmations={f"A{char}": ToolConfirmation()}
+        ),
+    )
+
+
+@pytest.mark.parametrize("char", ["\0", "\ud83d"])
+def test_no_text_of_an_event_has_characters_that_stores_refuse(char: str) -> None:
+    event = event_with(char)
+    assert make_storable(event, {}) == []
+    assert event == event_with("\ufffd")
+    event.model_dump_json()
+
+
 def test_arguments_that_are_not_json_stay_as_they_are() -> None:
     args = {"a": Opaque()}
     event = Event(

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from stream_protocol import iter_chunks, iter_sse
 from stream_protocol.stream import PartKind, _aggregates
-from stream_protocol.stream._aggregates import END, MAX_KNOWN, PrefixHash, StreamedResponse
+from stream_protocol.stream._aggregates import END, GATHERED, MAX_KNOWN, PrefixHash, StreamedResponse
 from tests.batch import batch
 from tests.examples import examples
 from tests.stream.building import event, fragment, text, thought
@@ -53,6 +53,27 @@ def test_what_a_planner_makes_of_a_long_stream_is_not_shown_again() -> None:
 def test_another_long_answer_is_shown() -> None:
     other = f"No. {LONG}"
     assert shown([*streamed(LONG), event(text(other))]) == [LONG, other]
+
+
+@pytest.mark.parametrize("before", range(GATHERED - 3, GATHERED + 2))
+def test_a_text_is_not_shown_again_if_two_pieces_split_an_emoji(before: int) -> None:
+    """The pieces are joined after any number of pieces, also between the two halves."""
+    pieces = [*["x"] * before, "\ud83d", "\ude00", " ok"]
+    told = "x" * before + "\U0001f600 ok"
+    assert len(shown([*(fragment(text(piece)) for piece in pieces), event(text(told))])) == 1
+
+
+@pytest.mark.parametrize("whole", ["a\0b", "a\ufffdb"])
+def test_a_streamed_text_with_a_character_that_stores_refuse_is_not_shown_again(whole: str) -> None:
+    """A server replaces U+0000 in complete events."""
+    assert shown([fragment(text("a\0")), fragment(text("b")), event(text(whole))]) == ["a\0b"]
+    assert shown([event(text(whole))]) == [whole]
+
+
+def test_half_an_emoji_at_the_end_of_a_part_is_a_part_of_it() -> None:
+    pieces = [*(fragment(text("x")) for _ in range(GATHERED - 1)), fragment(text("\ud83d")), fragment(thought("Hm"))]
+    whole = event(text("x" * (GATHERED - 1) + "\ufffd"), thought("Hm"))
+    assert [len(shown([*pieces, whole], kind)) for kind in ("text", "reasoning")] == [1, 1]
 
 
 @batch(kinds={"text": [text], "text and thoughts in turn": [text, thought]})

@@ -97,8 +97,12 @@ class RunRecord:
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON. Optional fields without a value are left out, because an older release refuses
+        keys that it does not know.
+        """
         kept = asdict(self)
-        return {_KEYS.get(name, name): kept[name] for name in kept}
+        optional = {field.name for field in fields(self) if field.default is None}
+        return {_KEYS.get(name, name): kept[name] for name in kept if kept[name] is not None or name not in optional}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self | None:

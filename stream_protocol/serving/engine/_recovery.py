@@ -158,6 +158,8 @@ class Recovery:
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
+            if end.error_text:
+                self._run.repeat_error_text(end.error_text)
             await self._end(end)
 
     async def _end(self, end: ToldEnd) -> None:

@@ -21,7 +21,7 @@ Where to change what:
 
 from stream_protocol.serving.http._chat_router import chat_router
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
-from stream_protocol.serving.http._endpoints import ChatEndpoints, no_such_chat
+from stream_protocol.serving.http._endpoints import ChatEndpoints, unknown_chat_response
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
 from stream_protocol.serving.http._metrics_page import MetricsPage
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides, unknown_chat_refusal
 from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes, parse_object
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import SharedUserWarning, is_developer, prepare_run, require_user
@@ -74,10 +74,11 @@ def _errors_as_text(
 _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
-def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. A new, a deleted, and another user's chat get the same
-    response."""
-    return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
+def unknown_chat_response() -> Response:
+    """Returns the JSON of a stored chat for a chat that this user does not have. A new, a deleted, and another user's
+    chat get the same response."""
+    refusal = unknown_chat_refusal()
+    return JSONResponse({"messages": [], "error": str(refusal)}, refusal.status)
 
 
 class ChatEndpoints:
@@ -295,7 +296,7 @@ class ChatEndpoints:
             )
             if chat is None:
                 count_refusal("not_found")
-                return no_such_chat()
+                return unknown_chat_response()
             others: dict[str, Any] = {
                 "versions": chat.versions,
                 "stopped": chat.stopped,

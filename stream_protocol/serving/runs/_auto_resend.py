@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
 """Text of the error that keeps the client from sending again."""
 
-_ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
+_ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"', b'data: {"type":"error"')
 
 
 def prevent_auto_resend(
@@ -38,6 +38,6 @@ def prevent_auto_resend(
 
 
 def ending_in_error(ending: list[bytes], text: str) -> list[bytes]:
-    """Returns ``ending`` with an ``error`` chunk instead of its ``finish`` or ``abort`` chunk."""
+    """Returns ``ending`` with an ``error`` chunk instead of its ``finish``, ``abort`` or ``error`` chunk."""
     kept = [event for event in ending if not event.startswith(_ENDS)]
     return [*kept, encode_sse({"type": "error", "errorText": text})]

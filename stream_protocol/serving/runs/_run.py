@@ -331,6 +331,11 @@ class Run:
     def _expire(self) -> None:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
+    def repeat_error_text(self, text: str) -> None:
+        """Sets the error text that a client has received from an earlier execution of the run. The response ends with
+        this text, if it ends with an error."""
+        self._response.repeat_error_text(text)
+
     def stop_at_limit(self, text: str, reason: str) -> None:
         """Ends the run because it exceeds a limit. ``text``: for the client. ``reason``: for the log."""
         logger.warning("A run was stopped. %s", reason)

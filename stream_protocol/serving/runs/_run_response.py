@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from stream_protocol.adk import read
 from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.errors import log_error
-from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
+from stream_protocol.serving.runs._auto_resend import ending_in_error, prevent_auto_resend
 from stream_protocol.stream import Conversion, Ending, Settings, fail_response, sse_conversion
 from stream_protocol.wire.client import parse_sse
 
@@ -48,6 +48,7 @@ class RunResponse:
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
         self._continued: UIMessage | None = None
         """The assistant message that the response continues; ``None`` for a new message."""
+        self._told_error_text: str | None = None
         self._log = log
         self._output = output
         self._observer = observer
@@ -57,6 +58,11 @@ class RunResponse:
 
     def continue_message(self, message: UIMessage | None) -> None:
         self._continued = message
+
+    def repeat_error_text(self, text: str) -> None:
+        """Sets the text of the ``error`` chunk at the end. A client has received this text, so the app's hooks do not
+        change it again."""
+        self._told_error_text = text
 
     @property
     def outcome(self) -> Ending | None:
@@ -96,6 +102,8 @@ class RunResponse:
         """Writes the last chunks of the response. Returns True if the response ended with ``finish``."""
         conversion = self._ended(write_end)
         written = conversion.take()
+        if self._told_error_text is not None and conversion.outcome in ("error", "timeout"):
+            written = ending_in_error(written, self._told_error_text)
         ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
         self._write(ending)
         self._output.end(_error_text(ending))
@@ -147,7 +155,7 @@ class RunResponse:
 def _error_text(ending: Sequence[bytes]) -> str | None:
     """Return the text of the ``error`` chunk that ends a response; ``None`` without such a chunk. ``ending``: the last
     SSE events of the response."""
-    match [chunk for events in ending for chunk in parse_sse(events)]:
+    match [*parse_sse(ending[-1:])]:
         case [*_, {"type": "error", "errorText": str(text)}]:
             return text
     return None
