@@ -120,7 +120,7 @@ class _TurnSplitter:
         """Return the client ids of the calls before a user message that is edited or sent again.
 
         The server has removed the earlier version of such a message, and all later messages. A recording does not
-        contain this rewind, so this method forgets them.
+        contain the removal. So this method also removes these messages, from ``_ids_by_message``.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:

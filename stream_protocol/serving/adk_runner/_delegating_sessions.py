@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that delegates to ``sessions``, also for attributes of the app's own session service, which tools
-    may use."""
+    """Session service that delegates to ``sessions``. It also passes on additional attributes of the app's own session
+    service, because tools may use these attributes."""
 
     def __init__(self, sessions: BaseSessionService) -> None:
         self._sessions = sessions

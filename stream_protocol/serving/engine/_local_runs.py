@@ -100,7 +100,8 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Unfinished calls get ``ServiceTimes.engine`` seconds to finish."""
+        """Ends the reports to the engine. Waits up to ``ServiceTimes.engine`` seconds for begun reports, and then
+        cancels them."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return

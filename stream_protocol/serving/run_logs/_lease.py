@@ -1,4 +1,4 @@
-"""The lease of one run of this worker: the right to be the active run of the chat.
+"""The lease of one run of this worker: the right to be the active run of the chat. A chat without a lease is free.
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. By the token, a worker that
 was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL have
@@ -107,8 +107,8 @@ class SharedLease:
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease, and copies the run's events to the store. Frees the chat when the run is released and all
-        events are copied."""
+        """Renews the lease, and copies the run's events to the store. After ``release``, copies the remaining events,
+        and then frees the chat."""
         add_run(self.run_id)
         writer = LogWriter(
             self._store,

@@ -62,7 +62,7 @@ class Cursor:
     """The position of one reader in a response."""
 
     reads_joined: bool = False
-    """True while the reader gets joined events, instead of the original events."""
+    """True while the reader gets longer events, into which ``EventList`` has joined original events."""
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
@@ -74,7 +74,7 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader to joined events."""
+        """Switches the reader from original events to joined, longer events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:

@@ -1,5 +1,5 @@
 """The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
-messages between workers.
+messages between workers. A chat is free if no run holds the chat's lease.
 
 Each method is one atomic step, and may be repeated, for example if the reply got lost. Each method raises
 ``RunLogError`` if the store cannot be reached, or takes too long.
@@ -297,10 +297,11 @@ class RunStore(Protocol):
         """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of this worker's runs whose leases other workers have asked it to renew now.
+        """Yields the id of a run of this worker when another worker asks for a renewal of the run's lease.
 
-        The store's reply to ``renew`` then contains the reason: a stop, a reader, or a message to the run. If requests
-        may have got lost, yields ``None``, and the worker renews the leases of all its runs.
+        When this worker calls ``renew``, the store's reply contains the reason: a stop, another worker that reads the
+        run, or a message to the run. If requests may have got lost, yields ``None``, and this worker renews the leases
+        of all its runs.
         """
 
 

@@ -261,8 +261,8 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles an encoded message from the process that serves a steering request: a ``delivery`` or a ``question``.
-        Returns the encoded ``Reply``."""
+        """Handles a message from the process that serves a steering request. ``post``: the bytes of the function
+        ``delivery`` or ``question``. Returns the encoded ``Reply``."""
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
