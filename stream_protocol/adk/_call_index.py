@@ -171,7 +171,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index after a change of the call's ``KnownCall.rank``."""
+        """Update the index after ``known.rank`` has changed."""
         if known not in self.numbers:
             return
         if self._index is not None:

@@ -213,8 +213,8 @@ class UsedCalls:
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool execution for a call.
 
-        ``args``: from the model, as plain JSON. ``confirmed``: True for the second execution, after the user's
-        approval.
+        ``args``: the arguments that the model sent, as plain JSON. ``confirmed``: True for the second execution, after
+        the user's approval.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

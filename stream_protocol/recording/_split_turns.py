@@ -70,7 +70,7 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item that the client sees with its ``TurnHead``."""
+    """Yield the items that the client sees, each with its ``TurnHead``."""
     for item in items:
         match item:
             case TimedEvent():

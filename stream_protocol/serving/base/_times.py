@@ -54,11 +54,12 @@ class ServiceTimes:
     """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
     is its right to execute the run, must expire first."""
     suspect: float = 30.0
-    """The time that a busy worker leaves a suspect run, which may have crashed its workers, to idle workers."""
+    """The time that a busy worker waits before it recovers a run that may have crashed its workers. Idle workers can
+    recover the run first."""
     alone: float = 10.0
-    """The maximum time of each of two waits for a suspect run, which may crash its worker. First, new runs wait until
-    the worker's other runs have ended. Then they wait while the suspect run executes alone, because most such runs
-    crash immediately."""
+    """The maximum time of each of two waits for a run that may crash its worker. First, new runs wait until the
+    worker's other runs have ended. Then they wait while this run executes alone, because most such runs crash
+    immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

@@ -178,8 +178,8 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Stores in the engine that a suspect is no longer the worker's only run, so that a crash is not blamed on this
-        run alone."""
+        """Stores in the engine that ``local``, which may crash its worker, is no longer the worker's only run. A later
+        crash may then have another cause."""
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")

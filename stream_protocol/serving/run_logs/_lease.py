@@ -1,4 +1,4 @@
-"""The lease of one run of this worker: the right to be the active run of the chat. A chat without a lease is free.
+"""The lease of one run of this worker: the right to be the active run of the chat.
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. By the token, a worker that
 was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL have
@@ -96,7 +96,7 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Does not
+        """Asks ``keep_until_released`` to end the lease as soon as the store has all events of the run. Does not
         wait."""
         self._released.set()
         self._settle()
@@ -108,7 +108,7 @@ class SharedLease:
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
         """Renews the lease, and copies the run's events to the store. After ``release``, copies the remaining events,
-        and then frees the chat."""
+        and then ends the lease."""
         add_run(self.run_id)
         writer = LogWriter(
             self._store,
@@ -132,7 +132,8 @@ class SharedLease:
         await self.free_in_store()
 
     async def free_in_store(self) -> None:
-        """Frees the chat, if this run holds its lease. A failure is only logged, because the lease then expires."""
+        """Ends the lease in the store, if this run still holds it. A failure is only logged, because the lease then
+        expires."""
         try:
             await self._store.free(self._run)
         except RunLogError as error:

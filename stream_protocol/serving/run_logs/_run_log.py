@@ -146,8 +146,8 @@ class Lease(Protocol):
         """
 
     def release(self) -> None:
-        """Requests that the run log frees the chat. The run log frees the chat when every reader can get all events of
-        the run. Never waits, and may be called more than once."""
+        """Asks the run log to end the lease as soon as every reader can get all events of the run. Never waits, and may
+        be called more than once."""
 
 
 class RunLog(Protocol):

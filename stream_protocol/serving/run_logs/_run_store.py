@@ -52,7 +52,7 @@ class LeaseTimes:
     """
 
     lease: float
-    """The time for which a chat stays taken after the last renewal of its lease."""
+    """The time from the last renewal of a lease until the store frees the chat."""
     log_retention: float
     """The time for which the events of a run are kept after the end of the run."""
 
@@ -231,10 +231,10 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.
 
-        If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of only the
-        older run does not stop this run. A stop of the chat that came while the lease was lost stops this run. A stored
-        phase ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
-        ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
+        If the store has lost the lease, writes the lease again, even over the lease of an older run. A request to stop
+        only the older run does not stop this run. A request to stop the chat's active run stops this run, if the
+        request came while the lease was lost. A stored phase ``closed`` is not replaced by another phase. From now on,
+        the run's events are kept for the sum of ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:

@@ -315,7 +315,7 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of a run and free the chat. Then begin the ``next_turn`` of the run, if it has one."""
+        """End the lease of a run. Then begin the ``next_turn`` of the run, if it has one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:

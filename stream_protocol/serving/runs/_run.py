@@ -178,7 +178,7 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Frees the chat. Call this method only once.
+        """Ends the lease, so that the chat can have another run. Call this method only once.
 
         Also removes the reference cycles between run, lease, log and job, so that the memory of a large response is
         freed immediately. The garbage collector would free the memory late, because the response has few objects.
@@ -332,7 +332,8 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeds a limit. ``text``: for the client. ``reason``: for the log."""
+        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: the sentence
+        for the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)
