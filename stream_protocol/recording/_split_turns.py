@@ -129,8 +129,8 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if that has
-        ended."""
+        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if the newest
+        turn has ended."""
         if self._ended:
             self.reader.begin_message("")
             self._begin_head(self.reader.message_id)

@@ -17,7 +17,8 @@ class ServiceTimes:
     first_reader: float = 5.0
     """The minimum time that a run waits for its first reader, the HTTP response to the request that started the run."""
     progress: float = 0.2
-    """The minimum time between two progress reports of one tool call. Then only the newest report is sent."""
+    """The minimum time between two progress reports of one tool call. Of the reports within this time, only the newest
+    is sent."""
     reader_check: float = 1.0
     """The minimum time between two checks for clients that read the run at other workers."""
     completing: float = 0.5
@@ -29,7 +30,7 @@ class ServiceTimes:
     """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored a
-    stopped run by then, the run is cancelled, so that its chat becomes free.
+    stopped run by then, the run is cancelled, so that the chat can have another run.
 
     The engine also has this time to store a run's end. After this time, the attempt is repeated.
     """

@@ -77,7 +77,7 @@ class LocalRun:
 
 class LocalRuns:
     """The durable runs of this worker. Reports their states to the engine, and repeats a failed report of an end. Until
-    then, the chat stays busy, because another worker could continue the ended run."""
+    this report succeeds, the chat stays busy, because another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -141,8 +141,8 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Notes that the engine has stored a new run. Returns True if the run may begin. Other workers can then recover
-        it.
+        """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
+        can recover the run.
 
         Returns False if this worker has lost the right to execute the run. Then another run may have answered the
         request.

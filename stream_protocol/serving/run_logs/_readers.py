@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Each item has one or more events. If it is closed
-    early, the client counts as disconnected."""
+    """Async generator of a response's SSE events, for one client. Each item has one or more events. If the reader is
+    closed early, the client counts as disconnected."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
@@ -26,8 +26,8 @@ class RunReader(AsyncGenerator[bytes, None]):
         """Set when the run log has disconnected the reader. The server must then close the connection without ending
         the response, so that the client notices the missing end."""
         self.kept_bytes = kept_bytes
-        """Function that returns the size of an ended response in memory; 0 before its end. Then the response is in
-        memory only for its readers."""
+        """Function that returns the size of an ended response in memory; 0 before its end. After its end, the response
+        is in memory only for its readers."""
         self._memory: ByteShare | None = None
 
     @property

@@ -39,7 +39,7 @@ NOTING_SECONDS: Final = 0.5
 """The maximum number of seconds for which ``stop`` waits for the store, if this worker executes the run."""
 
 CLOSING_SECONDS: Final = 5.0
-"""The maximum number of seconds that ``aclose`` waits until the store has all events of released runs."""
+"""The maximum number of seconds that ``aclose`` waits until the store has all events of ended runs."""
 
 
 class SharedRunLog:
@@ -154,7 +154,7 @@ class SharedRunLog:
         return await self.store.newest_stop(chat)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the store has all events of released runs. Then ends all tasks and
+        """Waits up to ``CLOSING_SECONDS`` until the store has all events of ended runs. Then ends all tasks and
         readers."""
         self._closing = True
         if self._lease_tasks:

@@ -76,7 +76,7 @@ class Claim:
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored, and the run if there is an engine.
+        """Waits until the user's message is stored. With an engine, also waits until the run is stored.
 
         If the run ends earlier, raises ``ChatRequestError`` (409 after a stop, 503 for an unreachable store), or the
         agent's exception.

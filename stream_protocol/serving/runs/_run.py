@@ -95,7 +95,7 @@ class Run:
         self.steering = SteeringInbox()
         """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """Begins when the run has released its chat; ``None`` if no steering message came too late."""
+        """The turn that begins after the run's lease has ended; ``None`` if no steering message came too late."""
         self._limits = limits
         self._times = times
         self.observer = RunObserver(requested_at)
