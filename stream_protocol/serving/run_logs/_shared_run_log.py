@@ -169,8 +169,8 @@ class SharedRunLog:
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Its worker gets the stop with a renewal, which is
-        requested here. Return the id of the run; ``None`` without a run to stop."""
+        """Ask the chat's run to stop: see ``RunStore.stop``. Also request a renewal of the lease, with which the run's
+        worker gets the stop. Return the id of the run; ``None`` without a run to stop."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
