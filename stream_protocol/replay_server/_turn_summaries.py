@@ -52,7 +52,7 @@ class TurnSummary:
     request."""
 
     number: int
-    """From 1."""
+    """The number of the turn in the recording, from 1."""
     message_id: str
     continues: bool
     """True if the turn continues the previous turn's message after the user's answers."""
