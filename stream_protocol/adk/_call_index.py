@@ -136,7 +136,7 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 
 
 class CallsUnderId:
-    """The calls with one id in ADK. If there are several, an index finds the oldest call of each rank."""
+    """The calls with one id in ADK. If there are several, an index finds the oldest call of each ``CallRank``."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
 
@@ -171,7 +171,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index after a change of the call's ``KnownCall.rank``."""
+        """Update the index after ``known.rank`` has changed."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -251,7 +251,7 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by rank. A lookup removes the entries of calls whose rank has changed."""
+    """Index of calls by ``CallRank``. A lookup removes the entries of calls whose ``CallRank`` has changed."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -263,7 +263,8 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Yield each rank with the oldest call of this rank, and the call's number (lower is older)."""
+        """Yield each ``CallRank`` with its oldest call and this call's number. ``numbers``: call -> number; older calls
+        have lower numbers."""
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))

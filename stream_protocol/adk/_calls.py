@@ -52,7 +52,8 @@ class KnownCalls:
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose rank has changed, each with the groups whose indexes the next lookup must update."""
+        """Calls whose ``rank`` has changed since the last lookup, each with the ``CallsUnderId`` to update before the
+        next lookup."""
 
     def read_event(self, facts: "EventFacts") -> None:
         """Read the next event, before its calls and results. An event of the user begins a new run; a steering message
@@ -128,8 +129,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the tool's name and the arguments of a call. ``event``: ``None`` if they come from an approval
-        request."""
+        """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if the name
+        and the arguments come from an approval request."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -353,7 +354,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that the rank of a call in these groups has changed."""
+        """Record that ``known.rank`` has changed. ``places``: the ``CallsUnderId`` that contain the call."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))

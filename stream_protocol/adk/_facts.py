@@ -191,8 +191,8 @@ class Waiting(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events, which only the model reads. ``start`` and ``end``: their times, in seconds since
-    1970."""
+    """A summary of earlier events, which only the model reads. ``start`` and ``end``: the times of the first and the
+    last of these events, in seconds since 1970."""
 
     start: float
     end: float

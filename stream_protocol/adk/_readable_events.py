@@ -185,7 +185,8 @@ class _Task:
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Return the earlier parts of the artifact whose last parts are ``last``."""
+        """Return the parts before ``last`` in the newest artifact that ends with the parts ``last``; an empty list if
+        there is none."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:

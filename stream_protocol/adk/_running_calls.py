@@ -106,7 +106,8 @@ class RunningCalls:
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the call that each function response of the event answers, each only once.
+        """Return the answered call for each function response of the event; ``None`` for an unknown call. No call is
+        returned twice.
 
         After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
@@ -120,7 +121,7 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which function responses of the event can belong, each only once.
+        """Return up to ``count`` calls to which function responses of the event can belong. No call is returned twice.
 
         ``may_be_silent``: True to include long-running tools that have returned nothing.
         """
@@ -213,8 +214,8 @@ class UsedCalls:
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool execution for a call.
 
-        ``args``: from the model, as plain JSON. ``confirmed``: True for the second execution, after the user's
-        approval.
+        ``args``: the arguments that the model sent, as plain JSON. ``confirmed``: True for the second execution, after
+        the user's approval.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

@@ -35,7 +35,7 @@ def require_no_limit(status: int) -> None:
 
 
 def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
-    """Return the tool calls of a message that are in one of these states."""
+    """Return a message's tool calls whose state is one of ``states``."""
     return [part for part in message["parts"] if is_tool_part(part) and part["state"] in states]
 
 

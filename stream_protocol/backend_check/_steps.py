@@ -1,4 +1,4 @@
-"""Steps that several checks share, and names of the documents with the rules."""
+"""Steps that several checks share, and names of the documents from which the checks take their rules."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

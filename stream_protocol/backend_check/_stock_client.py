@@ -207,8 +207,8 @@ class Chat:
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
     def keep(self, response: ChatResponse) -> None:
-        """Store the assistant message of a response, or replace the message with its id, as ``write()`` of
-        ``ui/chat.ts`` does."""
+        """Append the assistant message of a response to the chat, or replace the message with the same id. ``write()``
+        of ``ui/chat.ts`` does the same."""
         message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
         if message["id"] in ids:

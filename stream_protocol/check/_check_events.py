@@ -10,9 +10,10 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yield the problems in the streams that clients of these versions would get for recorded events.
+    """Convert recorded events to a stream for each AI SDK version in ``versions``. Yield the problems in these streams.
 
-    ``Finding.line`` is the line of the newest event, or its number if events are not on separate lines.
+    ``Finding.line`` is the line of the last event that was read before the problem. If events are not on separate
+    lines, ``Finding.line`` is the number of this event.
     """
     recording = load_recording(path, session=session)
     for version in versions:
@@ -35,7 +36,7 @@ class _Position:
 
     def __init__(self) -> None:
         self.number = 0
-        """The line or the number of the newest event."""
+        """The line of the last event that was read, or the event's number: see ``check_events``."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
         """Yield the turns unchanged, and update ``number`` with each of their events."""

@@ -133,7 +133,8 @@ class Finding(NamedTuple):
     """A problem, and its position in the file."""
 
     line: int
-    """The line number, from 1. For recorded events: the line or the number of the newest event."""
+    """The line number, from 1. For recorded events: the line or the number of the last event that was read before the
+    problem."""
     chunk: int
     """The number of the chunk in the file, from 1. A problem between two chunks has the number of the first chunk."""
     versions: tuple[AiSdkVersion, ...]

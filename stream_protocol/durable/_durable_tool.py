@@ -33,8 +33,8 @@ PART: Final = "$adk_ui_stream.part"
 
 
 class RecordedToolError(Exception):
-    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)``: its type
-    and text."""
+    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)``: the type
+    and the text of the recorded exception."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:

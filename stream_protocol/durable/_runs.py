@@ -136,8 +136,8 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the states of its executions, from the attributes of its workflow in DBOS.
 
-        The first execution has no attribute while it is running. Returns ``None`` for an unknown state of a newer
-        release, because the run may have ended.
+        The first execution has no attribute while it is running. Returns ``None`` if a newer release has stored an
+        unknown state, because this state may mean that the run has ended.
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}

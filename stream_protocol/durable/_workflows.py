@@ -71,7 +71,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run_again(self, workflow_id: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run whose workflow another process has started, and which stays pending."""
+        """Execute a run. Another process has started the run's workflow, which stays pending."""
         self._work[workflow_id] = _wait_for_ever
         try:
             await work()

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 ObservedKind: TypeAlias = Literal["prompt", "answer", "failure"]
-"""Kinds of entries about the run behind the events."""
+"""Kinds of entries that are not in a recording: prompts and answers of model calls, and failures of the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,9 @@ class ModelCalls(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
-        ``of``: the number of the agent's previous call. ``repeats``: the number of first contents that are equal to
-        those of that call, and left out. ``omitted``: the number of contents that are left out because of their size.
+        ``of``: the number of the agent's previous call. ``repeats``: the number of contents at the beginning that are
+        left out, because the previous call had the same contents. ``omitted``: the number of contents that are left out
+        because of their size.
         """
         caller = _caller(callback_context)
         self._count += 1
@@ -87,8 +88,8 @@ class ModelCalls(BasePlugin):
         """Reports the end of the model call to which an event (as JSON) belongs. Reports the prompt again if a callback
         has changed it.
 
-        A plugin with ``after_model_callback`` would also get the responses, but its presence changes the run: agents
-        inside tool calls would not stream their texts.
+        The model's responses come from events, and not from ``after_model_callback``. With a plugin that has this
+        callback, agents inside tool calls do not stream their texts.
         """
         event = _innermost(event)
         call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
@@ -227,7 +228,8 @@ def _tool_names(request: LlmRequest) -> Iterator[str]:
 
 
 def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
-    """Return the newest contents as JSON, and the number of older contents above the limit."""
+    """Return the newest contents as JSON, up to ``MAX_PROMPT_BYTES``, and the number of omitted older contents. The
+    newest content is never omitted."""
     newest: list[Any] = []
     size = 0
     for content in reversed(contents):

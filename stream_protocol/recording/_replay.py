@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Takes the place of an exception of the recorded run. ``str(error)``: its recorded text."""
+    """Takes the place of an exception of the recorded run. ``str(error)``: the recorded text of the exception."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item that the client sees with its ``TurnHead``."""
+    """Yield the items that the client sees, each with its ``TurnHead``."""
     for item in items:
         match item:
             case TimedEvent():
@@ -120,7 +120,7 @@ class _TurnSplitter:
         """Return the client ids of the calls before a user message that is edited or sent again.
 
         The server has removed the earlier version of such a message, and all later messages. A recording does not
-        contain this rewind, so this method forgets them.
+        contain the removal. So this method also removes these messages, from ``_ids_by_message``.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -129,8 +129,8 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if that has
-        ended."""
+        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if the newest
+        turn has ended."""
         if self._ended:
             self.reader.begin_message("")
             self._begin_head(self.reader.message_id)

@@ -165,8 +165,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of one message's turns for which the request has all recorded answers up to this turn, and no
-    others."""
+    """Search the turns of one message. Return the last turn for which the request has exactly the answers that were
+    recorded up to this turn; otherwise a ``Mismatch``."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None

@@ -52,7 +52,7 @@ class TurnSummary:
     request."""
 
     number: int
-    """From 1."""
+    """The number of the turn in the recording, from 1."""
     message_id: str
     continues: bool
     """True if the turn continues the previous turn's message after the user's answers."""
@@ -118,7 +118,7 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """Yield the user's answers in an event to these calls."""
+    """Yield the user's answers to ``calls``, as an event contains them."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

@@ -49,8 +49,8 @@ class SyncChatService:
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process calls ``make`` again, so the server can fork at any time.
     ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
-    detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see ``ChatEndpoints``.
-    ``admit`` uses this option.
+    detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: other origins whose
+    pages may change data, in addition to this server's pages. The method ``admit`` refuses all others.
 
     When the process exits, ``close`` is called. A signal that kills the process skips this call, so handle the signal.
     """

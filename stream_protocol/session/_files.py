@@ -65,7 +65,7 @@ class SavedFile:
     line: str
     artifact: str
     version: int
-    """From 0."""
+    """The version of the artifact, from 0."""
     media_type: str
     name: str | None
     """The name of the user's file; ``None`` if unknown."""

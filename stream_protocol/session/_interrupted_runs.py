@@ -128,9 +128,9 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield events with error responses, for calls whose stored responses the client was not shown in time. Only the
-    client gets these events, so that the history shows the same error as the live response. The model reads the stored
-    responses.
+    """Yield events with error responses, for calls whose stored responses came after the end of the client's stream.
+    Only the client gets these events, so that the history shows the same error as the stream. The model reads the
+    stored responses.
     """
     hidden_ids = {event.id for event in hidden}
     shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
@@ -140,7 +140,7 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 def stopped_responses(late: Event) -> Event:
     """Return a copy of the event ``late`` with ADK's error for a stopped run in place of each function response. The
-    event ``late`` came after the end of the live response.
+    event ``late`` came after the end of the client's stream.
 
     If agents ran inside the calls, the copy keeps the stored events of these agents.
     """

@@ -78,7 +78,7 @@ class DeclaredType:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Return a valid value from the client as plain JSON. ``name``: for error messages.
+        """Return a valid value from the client as plain JSON. ``name``: the name of the value in error messages.
 
         Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
         """

@@ -105,12 +105,15 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
 
 
 def responses_missing_for_model(transcript: Transcript) -> list[Event]:
-    """Return events to append before a new user message, so that each call has a result. Models refuse calls without a
-    result. The events are hidden from the client, because the history itself shows an error for unanswered calls.
+    """Return function responses, as events, for calls without a result. The caller appends the events to the session,
+    and then the new user message. Models refuse calls without a result.
 
-    Unanswered calls get an error. Answers from the task of a task-mode agent are repeated, because the calling agent
-    does not read the task's events. Calls of an agent behind A2A get no result, because such an agent refuses a
-    function response beside a user message.
+    The client does not get the events, because the messages of ``GET /api/chat/{id}`` already show an error for each
+    unanswered call.
+
+    An unanswered call gets an error. If the answer is stored in the task of a task-mode agent, the calling agent does
+    not read it. Then the event repeats the answer for the calling agent. Calls of an agent behind A2A get no result,
+    because such an agent refuses a function response beside a user message.
     """
     turn = transcript.current
     if turn is None:
@@ -132,8 +135,9 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return events to append before the user's message: the user's answers in the same request, and the responses to
-    denied calls. The response does not show these events, because they belong to the previous assistant message.
+    """Return the events that the caller appends to the session, and then the user's message. The events are the user's
+    answers in the same request, and the responses to denied calls. The response does not show these events, because
+    they belong to the previous assistant message.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):

@@ -114,7 +114,7 @@ def for_client_only(event: Event) -> Event:
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
-    shown next.
+    shown directly after this content.
 
     ``for_model``: True if the model reads the content. The model does not read content of an agent inside a tool call.
     If the agent has a stored event that the client was not shown, the model reads this event instead.

@@ -111,7 +111,8 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """Return the output of a client tool as a function response, which must be an object."""
+    """Return the output of a client tool as the ``response`` of an ADK function response. An output that is not an
+    object, or has only the key ``result``, becomes the ``result`` of an object."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")

@@ -143,8 +143,8 @@ class Conversion(Generic[T]):
         """End the unfinished parts, the tool calls without a result, and the last step. Return the metadata to write
         after the step.
 
-        ``error_text``: for calls without a result. ``stopped``: True to also end pending calls. ``error``: the
-        exception of the run.
+        ``error_text``: the error text of calls without a result. ``stopped``: True to also end pending calls.
+        ``error``: the exception of the run.
         """
         closes_pending = stopped and self._running  # before the run's first event, pending calls keep waiting
         self._check_running()

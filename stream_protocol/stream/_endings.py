@@ -36,7 +36,7 @@ class RunSummary:
     """The token usage, the model and the ending of a run."""
 
     _usage: TokenUsage | None = None
-    """The sum of all model responses in the message."""
+    """The total token usage of all model responses in the message."""
     model_id: str | None = None
     _interrupted: bool = False
     """True if the user has interrupted the agent of a live run, and no content has followed."""

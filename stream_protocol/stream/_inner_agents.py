@@ -113,7 +113,7 @@ class InnerAgents:
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
         """Record that ADK has ended the call because the run was stopped. ``kept``: the stored events of the inner
-        agent, which become its message if the client was not shown the agent live.
+        agent. If the client has received no output of the inner agent, the agent's message is built from these events.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):

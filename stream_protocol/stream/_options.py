@@ -248,10 +248,11 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with more ``hidden_tools``: those of ``tools`` for which ``nested_agents`` is ``"flat"``.
+    """Return the options, with the names in ``tools`` added to ``hidden_tools`` if ``nested_agents`` is ``"flat"`` for
+    them.
 
-    ``tools``: the tools that start task-mode agents. A function is called only for tools that are ``"flat"``. Raises
-    ``StreamProtocolError`` for invalid options.
+    ``tools``: the names of the tools that start task-mode agents, or a function that takes a name. The function is
+    called only for tools whose ``nested_agents`` is ``"flat"``. Raises ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)

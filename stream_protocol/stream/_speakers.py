@@ -137,7 +137,7 @@ class AuthorStream:
     """The open part, if each partial event that continues it becomes exactly one item."""
     streamed: StreamedResponse = field(default_factory=StreamedResponse)
     citations: list[TextCitation] | None = None
-    """For the end of the open text."""
+    """The citations to write at the end of the open text."""
     _closed_texts: list[tuple[str, int]] | None = None
     """Id and length of each ended text of the current response."""
     speech: PrefixHash | None = None

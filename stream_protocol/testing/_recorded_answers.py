@@ -34,7 +34,8 @@ class RecordedAnswer:
 
 
 def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
-    """Return the model's responses, sorted by their ends. ``author``: only the responses of this agent.
+    """Return the model's responses, sorted by their ends. ``author``: the agent whose responses are returned; ``None``
+    for all agents.
 
     Events of parallel agents may be mixed. Fragments belong to the next complete response of their agent. Without such
     a response in the turn, the fragments are a response of a stopped run.

@@ -97,8 +97,8 @@ def check_text(name: str, value: object, *, or_none: bool = False, expected: str
 
 
 def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``. ``expected``: for the error
-    message.
+    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``. ``expected``: a description
+    of valid values, for the error message.
     """
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
@@ -132,8 +132,8 @@ def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True. ``expected``: for
-    the error message.
+    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True. ``expected``: a
+    description of valid values, for the error message.
     """
     is_wrong = not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value)
     if is_wrong or (isinstance(value, int) and abs(value) > sys.float_info.max):
@@ -212,8 +212,8 @@ def check_path(name: str, value: object) -> None:
 def check_instance(
     name: str, value: object, kind: type | tuple[type, ...], expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``. ``expected``: for the error
-    message.
+    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``. ``expected``: a description of valid
+    values, for the error message.
     """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)

@@ -276,7 +276,8 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the remaining items, at least one, up to the comma or bracket at ``position``."""
+        """Parse the unparsed items of ``container``, which end at the comma or bracket at ``position``. Raise
+        ``ValueError`` if there are none."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -286,7 +287,7 @@ class _SlicedParser:
         container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Return the end of the piece of a long string that begins at ``position``. A piece never ends inside a
+        """Return the end of the piece that begins at ``position`` in a long string. A piece never ends inside a
         character."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text

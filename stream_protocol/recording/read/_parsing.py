@@ -127,8 +127,8 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return the value of a field in a JSON object; ``None`` if it is missing. ``name``: in snake_case; camelCase is
-    also tried."""
+    """Return the value of a field in a JSON object; ``None`` if it is missing. ``name``: the field's name in
+    snake_case. The field may also have this name in camelCase."""
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")

@@ -74,8 +74,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses to calls that wait for the user.
 
-    Calls and answers without an id get an id. An answer to a question gets the user as author, and a tool's response
-    the newest agent, if its author is not an agent.
+    Calls and answers without an id get an id. The author of an answer to a question becomes the user. If the author of
+    a tool's response is not an agent, the newest agent becomes the author.
     """
     asked = _Questions()
     agent: Any = None

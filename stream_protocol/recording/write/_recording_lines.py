@@ -34,7 +34,7 @@ def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
 
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a turn, from which the times in its later lines are counted."""
+    """Return the first line of a turn. The times in the later lines are seconds since this line."""
     turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 

@@ -39,7 +39,7 @@ def agent_folders(folder: Path) -> list[Path]:
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in ``folder`` and its packages. ``of_agents``: also search agent
+    """Return the targets of the Python files in ``folder`` and its packages. ``of_agents``: True to also search agent
     folders."""
     search = _Search()
     packages = [path for path in search.folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that delegates to ``sessions``, also for attributes of the app's own session service, which tools
-    may use."""
+    """Session service that delegates to ``sessions``. It also passes on additional attributes of the app's own session
+    service, because tools may use these attributes."""
 
     def __init__(self, sessions: BaseSessionService) -> None:
         self._sessions = sessions
@@ -105,7 +105,7 @@ class OrderedSessions(DelegatingSessions):
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event, together with the calls that wait for the client after it: see ``update_awaited``.
+    """Stores the event, and with it the list of calls that then wait for the client: see ``update_awaited``.
 
     An event that is older than the session's last event first gets a later time. Stores return events in order of time.
     But ADK sets the time of a model's response before the model call, and the clocks of two workers differ.

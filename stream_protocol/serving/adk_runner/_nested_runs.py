@@ -108,8 +108,9 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Adds an event of the nested agent to the response. Also keeps a complete event for the session.
 
-        The app's plugins have already changed the event. After a stop, an event is only kept if it contains events of
-        deeper agents: see ``stopped_responses``. So the history equals the response.
+        The app's plugins have already changed the event. After a stop, only tool responses with the stored events of a
+        deeper agent are added. ``stopped_responses`` replaces their content, because clients got no output of these
+        calls.
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):

@@ -70,8 +70,8 @@ class SteeringInbox:
         """The invocation of the run while ADK appends to its session; otherwise ``None``."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The client's context for the next model call: of the newest message that a model call has read, or else of
-        the request."""
+        """The client's context for the next model call: the context of the newest message that a model call has read,
+        or else of the request."""
         self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ResponseMemory:
-    """Counts the bytes of histories, artifacts and stored responses while they are sent. ``limit``: ``None`` for no
+    """Counts the bytes of histories, artifacts and finished replies while they are sent. ``limit``: ``None`` for no
     limit. ``with_state``: True if responses contain the session's state."""
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:

@@ -17,7 +17,8 @@ class ServiceTimes:
     first_reader: float = 5.0
     """The minimum time that a run waits for its first reader, the HTTP response to the request that started the run."""
     progress: float = 0.2
-    """The minimum time between two progress reports of one tool call. Then only the newest report is sent."""
+    """The minimum time between two progress reports of one tool call. Of the reports within this time, only the newest
+    is sent."""
     reader_check: float = 1.0
     """The minimum time between two checks for clients that read the run at other workers."""
     completing: float = 0.5
@@ -29,7 +30,7 @@ class ServiceTimes:
     """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored a
-    stopped run by then, the run is cancelled, so that its chat becomes free.
+    stopped run by then, the run is cancelled, so that the chat can have another run.
 
     The engine also has this time to store a run's end. After this time, the attempt is repeated.
     """
@@ -54,11 +55,12 @@ class ServiceTimes:
     """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
     is its right to execute the run, must expire first."""
     suspect: float = 30.0
-    """The time that a busy worker leaves a suspect run, which may have crashed its workers, to idle workers."""
+    """The time that a busy worker waits before it recovers a run that may have crashed its workers. Idle workers can
+    recover the run first."""
     alone: float = 10.0
-    """The maximum time of each of two waits for a suspect run, which may crash its worker. First, new runs wait until
-    the worker's other runs have ended. Then they wait while the suspect run executes alone, because most such runs
-    crash immediately."""
+    """The maximum time of each of two waits for a run that may crash its worker. First, new runs wait until the
+    worker's other runs have ended. Then they wait while this run executes alone, because most such runs crash
+    immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

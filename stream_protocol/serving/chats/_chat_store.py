@@ -43,8 +43,8 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 class ChatStore:
     """Access to the stored chats, with a time limit for each call and a limit for concurrent reads of a user.
 
-    ``timeout``: in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) after the limit, for an
-    unreachable store, and if another worker has changed the chat.
+    ``timeout``: the time limit in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) after this
+    time, for an unreachable store, and if another worker has changed the chat.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:

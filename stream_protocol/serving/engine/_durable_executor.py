@@ -127,8 +127,9 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """See ``Executor.stop``. The engine has then stored the stop, so no worker executes a stopped run again. A
-        worker that recovers a stopped run only stores its end. Runs that begin later are not stopped."""
+        """See ``Executor.stop``. When this method returns, the engine has stored the stop, so no worker executes a
+        stopped run again. A worker that recovers a stopped run only stores its end. Runs that begin later are not
+        stopped."""
         unfinished: list[LocalRun | OrphanedRun] = [*self._local.in_chat(key)]
         reading = asyncio.create_task(self._in_stored_chat(key))
         try:

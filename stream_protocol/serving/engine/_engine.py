@@ -142,8 +142,8 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run must not be executed again: it has crashed too many workers, or its worker while it was the
-        only run."""
+        """True if the run must not be executed again: it has crashed too many workers, or a worker that executed no
+        other run."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 

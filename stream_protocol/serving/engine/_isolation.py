@@ -30,8 +30,7 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. It may wait for a run that may crash its worker. A stopped run does not
-        wait."""
+        """Context manager for an ordinary run. Waits while ``holds_back`` is True, unless the run is stopped."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -42,8 +41,9 @@ class Isolation:
         """Context manager for a run that may crash its worker. Two such runs are never executed together. Yields True
         if the run is this worker's only run.
 
-        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If they have, new runs may
-        start after the same time. ``let_in``: called before other runs may start; must not raise.
+        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
+        may start after another ``ServiceTimes.alone`` seconds. ``let_in``: called before other runs may start; must not
+        raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

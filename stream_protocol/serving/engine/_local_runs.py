@@ -77,7 +77,7 @@ class LocalRun:
 
 class LocalRuns:
     """The durable runs of this worker. Reports their states to the engine, and repeats a failed report of an end. Until
-    then, the chat stays busy, because another worker could continue the ended run."""
+    this report succeeds, the chat stays busy, because another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -100,7 +100,8 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Unfinished calls get ``ServiceTimes.engine`` seconds to finish."""
+        """Ends the reports to the engine. Waits up to ``ServiceTimes.engine`` seconds for begun reports, and then
+        cancels them."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -140,8 +141,8 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Notes that the engine has stored a new run. Returns True if the run may begin. Other workers can then recover
-        it.
+        """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
+        can recover the run.
 
         Returns False if this worker has lost the right to execute the run. Then another run may have answered the
         request.
@@ -177,8 +178,8 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Stores in the engine that a suspect is no longer the worker's only run, so that a crash is not blamed on this
-        run alone."""
+        """Stores in the engine that ``local``, which may crash its worker, is no longer the worker's only run. A later
+        crash may then have another cause."""
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")

@@ -174,7 +174,7 @@ class OrphanedRuns:
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
         """Return the sort key of a run. Runs that may crash their worker come first, while no other run is active. A
-        run comes last if its last recovery failed because of an unreachable store, because a second failure ends the
+        run comes last if its last recovery failed because a store was unreachable: a second such failure ends the
         search."""
         return orphan.record.id in self._postponed, not orphan.is_suspect
 

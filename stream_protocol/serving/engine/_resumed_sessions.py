@@ -171,8 +171,8 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Remove and return the stored partial texts up to the event that this execution has reached. ``rest``: return
-        all. ``before``: an event of an earlier execution; also return the texts before it."""
+        """Remove and return the stored partial texts up to the event that this execution has reached. ``rest``: True to
+        return all. ``before``: an event of an earlier execution; also return the texts before this event."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:

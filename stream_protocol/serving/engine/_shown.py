@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return one event for each dead worker, with its last text that the new response lacks. ``logs``: the SSE events
-    of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
+    """Return an event with the last text of each dead worker, if the new response lacks this text. ``logs``: the SSE
+    events of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
     found, response = list[Event](), [*again]
     for text in (_unfinished_text(texts_in(log), response) for log in logs):
         if text:

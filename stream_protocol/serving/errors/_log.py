@@ -57,7 +57,7 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def quiet_unconfigured_log() -> None:
-    """Drops repeated errors from stderr in a process that configures no logging. Python prints such a log with
-    ``logging.lastResort``. A handler of the app still gets all records."""
+    """Drops repeated errors from stderr in a process that configures no logging. In such a process, Python prints log
+    records with ``logging.lastResort``. Handlers of the app still get all records."""
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_new)

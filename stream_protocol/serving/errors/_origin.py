@@ -23,8 +23,8 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 def find_origin(error: BaseException) -> Origin | None:
     """Return the innermost tool, model or agent in whose method the exception was raised; otherwise ``None``.
 
-    A tool is also the origin of exceptions in its callbacks, and of those that ADK raises because of its result. A tool
-    that runs another agent is not the origin of the agent's exceptions.
+    A tool is also the origin of exceptions in the tool's callbacks, and of exceptions that ADK raises because of the
+    tool's result. A tool that runs another agent is not the origin of the agent's exceptions.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):

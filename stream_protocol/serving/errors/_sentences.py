@@ -114,8 +114,8 @@ def explain_missing_key(error: BaseException) -> str | None:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return the sentence for a tool's result with a key that is not a string, from which ADK cannot create a response.
-    ``None`` for other errors."""
+    """Return the sentence for a tool's result that ADK cannot convert, because a key is not a string; ``None`` for
+    other errors."""
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]

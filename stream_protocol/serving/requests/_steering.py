@@ -50,7 +50,7 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     if the run does not reply.
 
     The state is stored first, so that the model call which reads the message has the state. If an earlier request has
-    delivered this message, the state is not stored. The agent or the client may have changed it since.
+    delivered this message, the state is not stored again. The agent or the client may have changed the state since.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:

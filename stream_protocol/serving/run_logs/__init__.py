@@ -9,7 +9,7 @@ Where to change what:
 - ``_readers``: counts readers, and disconnects slow readers.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: renews and frees the lease of a run, and detects its loss. Receives stops and messages from the store. See
+- ``_lease``: renews and ends the lease of a run, and detects its loss. Receives stops and messages from the store. See
   docs/redis.md.
 - ``_log_tail``: reads runs of other workers, and detects dead workers.
 - ``_log_writer``: writes runs for other workers.
@@ -26,7 +26,7 @@ An end passes through these places, in this order, until a reader on another wor
 2. ``LogWriter`` sends the last batch, which marks the log as complete.
 3. The store adds the batch. ``EventBuffer`` then gives the end to readers of this worker.
 4. On the other worker, ``LogTail`` reads the batch, and closes its own ``EventBuffer``.
-5. ``SharedLease`` frees the chat.
+5. ``SharedLease`` ends the lease.
 
 If the worker dies before step 3, ``WriterWatch`` finds that the lease is missing for too long. ``LogTail`` then ends
 the response with an error, or disconnects the readers because another worker recovers the run.

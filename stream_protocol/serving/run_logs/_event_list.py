@@ -17,7 +17,7 @@ JOIN_AT_ONCE: Final = 4096
 
 class EventList:
     """The events of one response, each kept once. Above a size limit, the oldest events are joined into longer events.
-    ``known``: the number of events that no reader needs in their original form."""
+    Methods take ``known``, the number of events that no reader needs in their original form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds

@@ -96,7 +96,7 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Does not
+        """Asks ``keep_until_released`` to end the lease as soon as the store has all events of the run. Does not
         wait."""
         self._released.set()
         self._settle()
@@ -107,8 +107,8 @@ class SharedLease:
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease, and copies the run's events to the store. Frees the chat when the run is released and all
-        events are copied."""
+        """Renews the lease, and copies the run's events to the store. After ``release``, copies the remaining events,
+        and then ends the lease."""
         add_run(self.run_id)
         writer = LogWriter(
             self._store,
@@ -132,7 +132,8 @@ class SharedLease:
         await self.free_in_store()
 
     async def free_in_store(self) -> None:
-        """Frees the chat, if this run holds its lease. A failure is only logged, because the lease then expires."""
+        """Ends the lease in the store, if this run still holds it. A failure is only logged, because the lease then
+        expires."""
         try:
             await self._store.free(self._run)
         except RunLogError as error:

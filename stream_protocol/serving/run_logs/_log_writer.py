@@ -52,8 +52,8 @@ class LogWriter:
     after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run, or does not store the end in time. ``patience``:
-    seconds for which ``log`` keeps its original events while the store is unreachable. Then events may be joined, which
-    disconnects readers on other workers.
+    seconds for which ``log`` keeps its original events while the store is unreachable. After this time, events may be
+    joined, which disconnects readers on other workers.
     """
 
     def __init__(

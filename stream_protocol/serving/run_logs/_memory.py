@@ -56,7 +56,7 @@ class MemoryRunLog:
         rebuild: bool = False,
         runs_are_recovered: bool = False,
     ) -> RunReader | None:
-        """Returns a reader of a run's response; ``None`` if the run has already released its chat."""
+        """Returns a reader of a run's response; ``None`` if the run's lease has already ended."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 

@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Each item has one or more events. If it is closed
-    early, the client counts as disconnected."""
+    """Async generator of a response's SSE events, for one client. Each item has one or more events. If the reader is
+    closed early, the client counts as disconnected."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
@@ -26,8 +26,8 @@ class RunReader(AsyncGenerator[bytes, None]):
         """Set when the run log has disconnected the reader. The server must then close the connection without ending
         the response, so that the client notices the missing end."""
         self.kept_bytes = kept_bytes
-        """Function that returns the size of an ended response in memory; 0 before its end. Then the response is in
-        memory only for its readers."""
+        """Function that returns the size of an ended response in memory; 0 before its end. After its end, the response
+        is in memory only for its readers."""
         self._memory: ByteShare | None = None
 
     @property
@@ -62,7 +62,7 @@ class Cursor:
     """The position of one reader in a response."""
 
     reads_joined: bool = False
-    """True while the reader gets joined events, instead of the original events."""
+    """True while the reader gets longer events, into which ``EventList`` has joined original events."""
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
@@ -74,7 +74,7 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader to joined events."""
+        """Switches the reader from original events to joined, longer events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:

@@ -81,7 +81,7 @@ class RunInfo:
     """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """False if the run's worker has not renewed the lease in time, and may soon lose the chat."""
+    """False if the run's worker has not renewed the lease in time, and may soon lose the lease."""
 
 
 class ChatTakenError(Exception):
@@ -146,8 +146,8 @@ class Lease(Protocol):
         """
 
     def release(self) -> None:
-        """Requests that the run log frees the chat. The run log frees the chat when every reader can get all events of
-        the run. Never waits, and may be called more than once."""
+        """Asks the run log to end the lease as soon as every reader can get all events of the run. Never waits, and may
+        be called more than once."""
 
 
 class RunLog(Protocol):
@@ -187,7 +187,7 @@ class RunLog(Protocol):
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         """Returns the stored SSE events of a run whose worker is dead; an empty list if they were deleted. Only the
-        worker that recovers the run calls this."""
+        worker that recovers the run calls this method."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Stops the run of a chat, whichever worker executes the run. Returns True if the chat had a run. With
@@ -215,4 +215,5 @@ class RunLog(Protocol):
         runs."""
 
     async def aclose(self) -> None:
-        """Frees the resources of the run log. Must be called after the runs of this worker have been released."""
+        """Frees the resources of the run log. Must be called after ``Lease.release`` was called for all runs of this
+        worker."""

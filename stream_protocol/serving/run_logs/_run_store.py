@@ -1,5 +1,5 @@
 """The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
-messages between workers.
+messages between workers. A chat is free if no run holds the chat's lease.
 
 Each method is one atomic step, and may be repeated, for example if the reply got lost. Each method raises
 ``RunLogError`` if the store cannot be reached, or takes too long.
@@ -52,7 +52,7 @@ class LeaseTimes:
     """
 
     lease: float
-    """The time for which a chat stays taken after the last renewal of its lease."""
+    """The time from the last renewal of a lease until the store frees the chat."""
     log_retention: float
     """The time for which the events of a run are kept after the end of the run."""
 
@@ -231,10 +231,10 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.
 
-        If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of only the
-        older run does not stop this run. A stop of the chat that came while the lease was lost stops this run. A stored
-        phase ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
-        ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
+        If the store has lost the lease, writes the lease again, even over the lease of an older run. A request to stop
+        only the older run does not stop this run. A request to stop the chat's active run stops this run, if the
+        request came while the lease was lost. A stored phase ``closed`` is not replaced by another phase. From now on,
+        the run's events are kept for the sum of ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
@@ -297,10 +297,11 @@ class RunStore(Protocol):
         """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of this worker's runs whose leases other workers have asked it to renew now.
+        """Yields the id of a run of this worker when another worker asks for a renewal of the run's lease.
 
-        The store's reply to ``renew`` then contains the reason: a stop, a reader, or a message to the run. If requests
-        may have got lost, yields ``None``, and the worker renews the leases of all its runs.
+        When this worker calls ``renew``, the store's reply contains the reason: a stop, another worker that reads the
+        run, or a message to the run. If requests may have got lost, yields ``None``, and this worker renews the leases
+        of all its runs.
         """
 
 

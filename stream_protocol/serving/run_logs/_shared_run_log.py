@@ -39,7 +39,7 @@ NOTING_SECONDS: Final = 0.5
 """The maximum number of seconds for which ``stop`` waits for the store, if this worker executes the run."""
 
 CLOSING_SECONDS: Final = 5.0
-"""The maximum number of seconds that ``aclose`` waits until the store has all events of released runs."""
+"""The maximum number of seconds that ``aclose`` waits until the store has all events of ended runs."""
 
 
 class SharedRunLog:
@@ -154,7 +154,7 @@ class SharedRunLog:
         return await self.store.newest_stop(chat)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the store has all events of released runs. Then ends all tasks and
+        """Waits up to ``CLOSING_SECONDS`` until the store has all events of ended runs. Then ends all tasks and
         readers."""
         self._closing = True
         if self._lease_tasks:
@@ -169,8 +169,8 @@ class SharedRunLog:
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Its worker gets the stop with a renewal, which is
-        requested here. Return the id of the run; ``None`` without a run to stop."""
+        """Ask the chat's run to stop: see ``RunStore.stop``. Also request a renewal of the lease, with which the run's
+        worker gets the stop. Return the id of the run; ``None`` without a run to stop."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None

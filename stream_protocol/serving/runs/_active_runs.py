@@ -265,8 +265,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends a request about a steering message to a run of any worker. ``content``: from ``delivery`` or
-        ``question``. Returns the run's reply, or ``None`` after ``patience`` seconds."""
+        """Sends a request about a steering message to a run of any worker. ``content``: the bytes that the function
+        ``delivery`` or ``question`` returns. Returns the run's reply, or ``None`` after ``patience`` seconds."""
         # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
@@ -315,7 +315,7 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of a run and free the chat. Then begin the ``next_turn`` of the run, if it has one."""
+        """End the lease of a run. Then begin the ``next_turn`` of the run, if it has one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:

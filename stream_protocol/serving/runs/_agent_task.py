@@ -27,7 +27,7 @@ class AgentTask:
             self.ask_to_end()
 
     def end(self) -> None:
-        """Releases the task, so that it is not cancelled while it stores the end of the run."""
+        """Called when the agent has ended. The task is then not cancelled while it stores the end of the run."""
         self._task = None
         if self._timer is not None:
             self._timer.cancel()

@@ -33,8 +33,8 @@ class NotRecordedError(Exception):
 
 class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored. The end of a ``with`` block
-    releases the claim, unless ``start`` was called. ``release``: frees the chat. ``tasks``: contains the task of the
-    run."""
+    releases the claim, unless ``start`` was called. ``release``: function that ends the run's lease. ``tasks``:
+    contains the task of the run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
@@ -70,13 +70,13 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Frees the chat and the slots. Called once; after ``start`` only by the task."""
+        """Ends the run's lease, and frees the slots. Called once; after ``start`` only by the task."""
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored, and the run if there is an engine.
+        """Waits until the user's message is stored. With an engine, also waits until the run is stored.
 
         If the run ends earlier, raises ``ChatRequestError`` (409 after a stop, 503 for an unreachable store), or the
         agent's exception.

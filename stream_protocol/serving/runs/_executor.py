@@ -150,7 +150,7 @@ class RunWork:
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
         """Store the end of a run. Returns False if the store is unreachable. ``is_told``: True if a log line already
-        reports this."""
+        reports that the store is unreachable."""
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:

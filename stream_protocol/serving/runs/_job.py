@@ -75,7 +75,7 @@ class Job:
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
     """Called when the user's message or the first answers to tool calls are stored. The argument: all answers of the
-    request, or only its denials if the run was stopped before."""
+    request, or only its denials if the run was stopped before its start."""
     invocation_id: str | None = None
     """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
@@ -128,7 +128,8 @@ class Job:
         return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
-        """Starts the response. ``invocation_id``: that of the run's first event; ``None`` without an event."""
+        """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` without an
+        event."""
         settings = Settings(**self.options)
         match self.request_plan:
             case AnsweredCalls():
@@ -277,7 +278,7 @@ class Job:
     ) -> list[Event]:
         """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
 
-        ``events``: those of the session and of the run. ``failure``: the exception of the run. If the store fails,
+        ``events``: the events of the session and of the run. ``failure``: the exception of the run. If the store fails,
         still returns the events, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
@@ -331,8 +332,8 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of the ``stored`` events and of the request. ``call_ids``: those that earlier messages
-        use."""
+        """Return the messages of the ``stored`` events and of the request. ``call_ids``: the client ids of calls in
+        earlier messages."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
         for run_input in run_inputs(self.request_plan):

@@ -95,7 +95,7 @@ class Run:
         self.steering = SteeringInbox()
         """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """Begins when the run has released its chat; ``None`` if no steering message came too late."""
+        """The turn that begins after the run's lease has ended; ``None`` if no steering message came too late."""
         self._limits = limits
         self._times = times
         self.observer = RunObserver(requested_at)
@@ -178,7 +178,7 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Frees the chat. Call this method only once.
+        """Ends the lease, so that the chat can have another run. Call this method only once.
 
         Also removes the reference cycles between run, lease, log and job, so that the memory of a large response is
         freed immediately. The garbage collector would free the memory late, because the response has few objects.
@@ -261,8 +261,8 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles an encoded message from the process that serves a steering request: a ``delivery`` or a ``question``.
-        Returns the encoded ``Reply``."""
+        """Handles a message from the process that serves a steering request. ``post``: the bytes of the function
+        ``delivery`` or ``question``. Returns the encoded ``Reply``."""
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
@@ -337,7 +337,8 @@ class Run:
         self._response.repeat_error_text(text)
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeds a limit. ``text``: for the client. ``reason``: for the log."""
+        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: the sentence
+        for the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)

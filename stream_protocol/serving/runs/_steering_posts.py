@@ -90,8 +90,8 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle the bytes of ``delivery`` or ``question``, and return the run's reply. ``inbox``: the steering messages of
-    the run. ``holds_lease``: see ``SteeringInbox.receive``."""
+    """Handle a message to a run, and return the run's reply. ``post``: the bytes of the function ``delivery`` or
+    ``question``. ``inbox``: the steering messages of the run. ``holds_lease``: see ``SteeringInbox.receive``."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

@@ -140,8 +140,7 @@ def count_refusal(reason: str) -> None:
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run whose worker is dead, and that this process has ended with an error. ``reason``: see
-    ``count_refusal``."""
+    """Count a dead worker's run that this process has ended with an error. ``reason``: see ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 

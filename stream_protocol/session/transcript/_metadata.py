@@ -109,7 +109,7 @@ class EventMetadata:
     streamed: bool = False
     """On an appended event: True if the content was streamed, and no complete event repeats it."""
     before: str | None = None
-    """On an appended event: the id of the stored event that the client was shown next."""
+    """On an appended event: the id of the stored event that the client was shown directly after this event."""
     unfinished: bool = False
     """On an appended event: True for the partial text of a model response whose worker died."""
     execution: str | None = None

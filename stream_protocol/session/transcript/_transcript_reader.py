@@ -89,7 +89,7 @@ class HiddenEvents:
     """The events that are hidden from the client, removed by a rewind, or moved. Event numbers start at 0."""
 
     hidden_events: frozenset[str] = frozenset()
-    """Event ids."""
+    """The ids of the events that are hidden from the client."""
     rewound: tuple[range, ...] = ()
     """The numbers of rewound events as ranges, in order and without overlap."""
     moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class FirstReading:
         """Invocation, agent and branch -> the newest event, if this event has placeholder responses. Requests for
         approvals and credentials do not count as newest."""
         self._invocations: dict[str, _Invocation] = {}
-        """In the order in which they began."""
+        """The invocations, in the order in which they began."""
         self._rewinds = Rewinds()
 
     def add(self, facts: EventFacts) -> None:
@@ -280,7 +280,7 @@ class TranscriptReader:
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
         """Take the next stored event, and yield the events to read now: usually only this event. Rewound events are
-        left out. A moved event comes directly before the event that the client was shown next.
+        left out. A moved event comes directly before the event that the client was shown after the moved event.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return

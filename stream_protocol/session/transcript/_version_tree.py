@@ -45,7 +45,7 @@ class VersionTree:
         self._numbers: dict[str, int] = {}
         self._before: dict[int, int] = {}
         self._after: dict[int, list[int]] = {}
-        """Numbers in stored order."""
+        """Number of a message -> the numbers of the messages directly after it, in stored order."""
         self._removals: list[_Removal] = []
         self._newest = self._read(events)
 

@@ -53,7 +53,7 @@ class CallRegistry:
         self._event: Event | None = None
         """The newest event, if it has pieces of calls."""
         self._mentioned: tuple[ToolCall, ...] = ()
-        """The calls that have a piece in this event so far."""
+        """The calls that have a piece in ``_event`` so far."""
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False

@@ -1,7 +1,7 @@
 """Convert streamed arguments of a tool call to pieces of JSON text. Model adapters stream arguments in three forms:
 
-- ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
-- ``partial_args`` without paths, which are raw JSON text (the Interactions API): ``RawText``;
+- ``partial_args`` whose items have JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
+- ``partial_args`` whose items are pieces of JSON text, without a path (the Interactions API): ``RawText``;
 - ``args`` with all arguments so far, in each partial event (custom models): ``GrowingText``.
 
 Each class takes the arguments in a partial event, and returns the new JSON text, which the client appends. ``complete``
@@ -274,7 +274,8 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Builds the JSON text from ADK's ``partial_args`` without paths. Each item is a piece of the JSON text."""
+    """Builds the JSON text from ``partial_args`` if its items have no JSON path. Each item is a piece of the JSON
+    text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []

@@ -201,7 +201,7 @@ class ToolCall:
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a call whose arguments were streamed, but whose complete call never came."""
+        """End a call with streamed arguments whose complete function call never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(

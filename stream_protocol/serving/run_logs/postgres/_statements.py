@@ -138,8 +138,8 @@ SELECT stop OR EXISTS (
 FROM renewed
 """
 """Renews a lease: see ``RunStore.renew``. Returns ``stop`` (true if the run must stop), the number of other workers
-that read the run, and the messages without a reply. Messages from before a loss of the lease are dropped, because their
-senders were already told that the run is over."""
+that read the run, and the messages without a reply. If the store had lost the lease, earlier messages are deleted,
+because their senders got the reply that the run has ended."""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms

@@ -112,8 +112,8 @@ return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGE
 """
 """Renews a lease: see ``RunStore.renew``. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if
 the run must stop, and the number of other workers that read the run. Then come the messages to the run: id, content,
-id, content, and so on. Messages from before a loss of the lease are dropped, because their senders were already told
-that the run is over."""
+id, content, and so on. If the store had lost the lease, earlier messages are deleted, because their senders got the
+reply that the run has ended."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
