@@ -1,6 +1,6 @@
 """Texts of models in the chat components, drawn by Node without a browser."""
 
-from typing import Any, Final
+from typing import Final
 
 import pytest
 

@@ -27,9 +27,12 @@ const PIECES = new RegExp(
 
 /**
  * Two words beside each other that are no commands, a price before a word or at the end of a sentence, or an end that no
- * formula has: `$5 for me and 10$`, `$5 or 10$`, `$5. US$`, `$5, R$`, `$A/$B`.
+ * formula has: `$5 for me and 10$`, `$5 or 10$`, `$5. US$`, `$5, R$`, `$5 (R$`, `$A/$B`. A factorial is no price: `$5! = 120$`.
  */
-const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])|^\d[\d.,]* +(?!mod)[a-z]{2,} |^\d[\d.,]*[.;!?]\s|^\d.*[\s(](?:US|CA|AU|NZ|HK|MX)$|, R$|[/("“=,:;]$/i;
+const PROSE = /(?<![\\a-zA-Z{])[a-zA-Z]{2,} +[a-zA-Z]{2,}(?![a-zA-Z{(])|^\d[\d.,]*!? +(?!mod)[a-zA-Z]{2,} |^\d[\d.,]*[.;?]\s|^\d[^\\^_=]*(?:[\s(](?:US|CA|AU|NZ|HK|MX)|(?:, |\()R)$|[/("“=,:;]$/;
+
+/** What a command of LaTeX is given, which may be words: `\text{for all}`. */
+const ARGUMENT = /(\\[a-zA-Z]+)\{[^{}]*\}/g;
 
 /** The marks of a quotation at the beginning of each line but the first. */
 const QUOTED = /\n(?:[ \t]*>)+[ \t]?/g;
@@ -53,7 +56,7 @@ export function withDollars(markdown: string): string {
     if (display) return ["$$", display, "$$"].map((line) => (indent ?? otherIndent ?? thirdIndent ?? "") + line).join("\n");
     if (inline !== undefined) return `$$${inline.replace(QUOTED, "\n").trim()}$$`;
     if (inLine !== undefined) return FORMULA.test(inLine) ? `$$\\displaystyle ${inLine.replace(QUOTED, "\n").trim()}$$` : `\\[${withDollars(inLine)}\\]`;
-    if (single !== undefined && !PROSE.test(single) && (!single.includes("\\$") || FORMULA.test(single))) return `$$${single}$$`;
+    if (single !== undefined && !PROSE.test(single.replace(ARGUMENT, "$1{}")) && (!single.includes("\\$") || FORMULA.test(single))) return `$$${single}$$`;
     return piece;
   });
 }
