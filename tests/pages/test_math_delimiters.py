@@ -23,6 +23,11 @@ SAME: Final = [
     r"\\(not a formula\\), \[1\], `\(x\)` and \$5",
     "In a line, \\begin{align} a &= b \\end{align} stays.\n\n\\begin{itemize}\n\\item $5\n\\end{itemize}",
     "```latex\n\\begin{align}\na &= b\n\\end{align}\n```",
+    "\\begin{equation}\nis how one begins:\n\n```latex\n\\end{equation}\n$x$\n```",
+    "\\[\nis how one begins:\n\n~~~latex\n\\]\n$x$\n~~~",
+    "$$\nis how one begins:\n```latex\n$$\n$x$\n```",
+    "Write $$ twice:\n\n- So:\n\n  ```latex\n  $$x$$ $x$\n  ```",
+    "A \\( or \\[ begins:\n```latex\n\\) or \\] $x$\n```",
     "- Run:\n     ```sh\n     echo $A $\n\n     echo $B $\n     ```",
 ]
 
@@ -80,6 +85,17 @@ def test_a_formula_gets_two_dollars() -> None:
 def test_beginnings_without_an_end_take_linear_time() -> None:
     texts = [
         beginning * 200_000
-        for beginning in (r"\(a", "\\[\n", "\\[ a", "$$ ", "$$a\n", "$a ", "`a\n", "\\begin{align}\na\n")
+        for beginning in (
+            r"\(a",
+            "\\[\n",
+            "\\[ a",
+            "$$ ",
+            "$$a\n",
+            "$a ",
+            "`a\n",
+            "\\begin{align}\na\n",
+            "$$\n```\n",
+            "\\[\n~~~\n",
+        )
     ]
     assert [len(text) for text in with_dollars(texts)] == [len(text) for text in texts]

@@ -1,6 +1,9 @@
 /** The displayed environments of LaTeX that KaTeX draws. */
 const ENVIRONMENT = /\{(?:align|alignat|equation|gather)\*?\}/.source;
 
+/** Stands before the characters of a formula: none goes on in code. */
+const NO_FENCE = /(?!`{3}|^[ \t]*~{3})/.source;
+
 /**
  * A fence (group 1, and 2 for one further in) or code in a line (3), `$$…$$` on lines of its own (4 and 5) and in a line;
  * then `\[…\]` on lines of its own (6 and 7), `\(…\)` (8), `\[…\]` in a line (9), an environment of LaTeX on lines of
@@ -11,12 +14,12 @@ const ENVIRONMENT = /\{(?:align|alignat|equation|gather)\*?\}/.source;
 const PIECES = new RegExp(
   [
     /^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))|(`{3,})(?!`)[^]*?(?<!`)\2(?!`)|(?<!`)(`{1,2})(?!`)(?:(?!\n[ \t]*\n)[^])*?(?<!`)\3(?!`)/,
-    /^([ \t]*)\$\$((?:(?!\$\$|\n[ \t]*\n)[^])+)\$\$[ \t]*$/,
-    /\$\$[^]*?\$\$/,
-    /^([ \t]*)\\\[((?:\\[^[\]]|[^\\])+)\\\][ \t]*$/,
-    /\\\(((?:\\[^()\n]|[^\\\n]|\\?\n(?!\n))+)\\\)/,
-    /\\\[((?:\\[^[\]]|[^\\\n]|\n(?!\n))+)\\\]/,
-    new RegExp(String.raw`^([ \t]*)(\\begin${ENVIRONMENT}(?:\\(?!begin${ENVIRONMENT})[^]|[^\\])*?\\end${ENVIRONMENT}[.,;]?)[ \t]*$`),
+    new RegExp(String.raw`^([ \t]*)\$\$((?:(?!\$\$|\n[ \t]*\n)${NO_FENCE}[^])+)\$\$[ \t]*$`),
+    new RegExp(String.raw`\$\$(?:${NO_FENCE}[^])*?\$\$`),
+    new RegExp(String.raw`^([ \t]*)\\\[((?:\\[^[\]]|${NO_FENCE}[^\\])+)\\\][ \t]*$`),
+    new RegExp(String.raw`\\\(((?:\\[^()\n]|${NO_FENCE}[^\\\n]|\\?\n(?!\n))+)\\\)`),
+    new RegExp(String.raw`\\\[((?:\\[^[\]]|${NO_FENCE}[^\\\n]|\n(?!\n))+)\\\]`),
+    new RegExp(String.raw`^([ \t]*)(\\begin${ENVIRONMENT}(?:\\(?!begin${ENVIRONMENT})[^]|${NO_FENCE}[^\\])*?\\end${ENVIRONMENT}[.,;]?)[ \t]*$`),
     /\\[^]|\$\{[A-Z_]\w*\}(?![$^_])/,
     /(?<![\w$])\$([^\s$`](?:(?:\\\$|[^$`\n])*[^\s$`\\])?)\$(?![\d$])/,
   ]
