@@ -44,3 +44,18 @@ def test_each_character_of_a_table_is_read_and_parsed_again_once(markdown: str) 
     assert work["cells"] == 2
     assert work["parsed"] <= len(markdown)
     assert work["read"] <= len(markdown)
+
+
+BLOCKS: Final = 'const blocks = await load("messages/blocks.ts"); return given.map((text) => blocks.%s(text).join(""));'
+
+AS_WRITTEN: Final = ["$$a~b", "3~5 days", "    - > 25\n    - **a", "So:\n\n    - > 25\n    - [a](", "\t- > 25 `a"]
+
+
+def test_a_growing_text_keeps_its_tildes_and_its_indented_code() -> None:
+    growing = in_node(BLOCKS % "growingBlocks", AS_WRITTEN)
+    assert growing == ["$$a~b$$", *AS_WRITTEN[1:]]
+
+
+def test_a_finished_text_keeps_its_indented_code() -> None:
+    texts = [*AS_WRITTEN, *(f"{text}\n\nEnd" for text in AS_WRITTEN)]
+    assert in_node(BLOCKS % "wholeBlocks", texts) == texts

@@ -3,9 +3,9 @@ import { parseMarkdownIntoBlocks } from "streamdown";
 
 /**
  * Closes what the end of a text leaves open. Until its URL is complete, a link shows its text alone. A `<` hides nothing,
- * because HTML is text.
+ * because HTML is text. One tilde strikes nothing out.
  */
-const GROWING: RemendOptions = { linkMode: "text-only", htmlTags: false };
+const GROWING: RemendOptions = { linkMode: "text-only", htmlTags: false, singleTilde: false };
 
 /** A number above another in an item, `- > 25`, is no quotation. The end of a finished text is what was written. */
 const WHOLE: RemendOptions = {
@@ -24,11 +24,18 @@ const WHOLE: RemendOptions = {
 
 /** The paragraphs, lists and fences of a finished text. */
 export function wholeBlocks(markdown: string): string[] {
-  return parseMarkdownIntoBlocks(markdown).map((block) => remend(block, WHOLE));
+  return parseMarkdownIntoBlocks(markdown).map((block) => mended(block, WHOLE));
 }
 
 /** The same of a text that grows at its end: the blocks before the last one are finished, so nothing in them is open. */
 export function growingBlocks(markdown: string): string[] {
   const blocks = parseMarkdownIntoBlocks(markdown);
-  return blocks.map((block, index) => remend(block, index === blocks.length - 1 ? GROWING : WHOLE));
+  return blocks.map((block, index) => mended(block, index === blocks.length - 1 ? GROWING : WHOLE));
+}
+
+/** Code that has no fence, but an indent. */
+const INDENTED = /^(?: {4}| {0,3}\t)/;
+
+function mended(block: string, options: RemendOptions): string {
+  return INDENTED.test(block) ? block : remend(block, options);
 }
