@@ -1,6 +1,7 @@
 """Texts of models in the chat components, drawn by Node without a browser."""
 
-from typing import Final
+import re
+from typing import Any, Final
 
 import pytest
 
@@ -59,3 +60,56 @@ def test_a_growing_text_keeps_its_tildes_and_its_indented_code() -> None:
 def test_a_finished_text_keeps_its_indented_code() -> None:
     texts = [*AS_WRITTEN, *(f"{text}\n\nEnd" for text in AS_WRITTEN)]
     assert in_node(BLOCKS % "wholeBlocks", texts) == texts
+
+
+PART: Final = """
+const { createElement } = await import("react");
+const { prerender } = await import("react-dom/static");
+const { TooltipProvider } = await load("ui/tooltip.tsx");
+const { Part } = await load("messages/Part.tsx");
+const drawn = async (message) => {
+  const part = createElement(Part, { part: message.parts[0], message, live: false });
+  const { prelude } = await prerender(createElement(TooltipProvider, null, part));
+  return (await new Response(prelude).text()).replace(/<!--.*?-->/g, "");
+};
+return Promise.all(given.map(drawn));
+"""
+
+ANSWER: Final = "<think>Hm.</think>\n\nIt is 42."
+SOURCE: Final = {"id": "s", "sourceType": "url", "url": "https://x.example/", "title": "X"}
+
+
+def message(text: str, *citations: dict[str, int]) -> dict[str, Any]:
+    """Return a message with a text and its citations."""
+    cited = [{"source": SOURCE, **each} for each in citations]
+    data = [{"type": "data-adk-citations", "data": {"textIndex": 0, "citations": cited}}] if cited else []
+    source = {"type": "source-url", "sourceId": "s", "url": SOURCE["url"]}
+    return {"id": "m", "role": "assistant", "parts": [{"type": "text", "text": text, "state": "done"}, *data, source]}
+
+
+def seen(html: str) -> str:
+    """Return the words of a paragraph, with each mark of a citation as `[1]`."""
+    [paragraph] = re.findall(r"<p>(.*?)</p>", html)
+    return re.sub(r"<[^>]*>", "", re.sub(r"<a [^>]*>(.*?)</a>", r"[\1]", paragraph))
+
+
+CITED: Final = {
+    "the last words": ({"startIndex": ANSWER.index("It"), "endIndex": len(ANSWER)}, "It is 42.[1]"),
+    "the first word": ({"startIndex": ANSWER.index("It"), "endIndex": ANSWER.index(" is")}, "It[1] is 42."),
+    "the whole text": ({}, "It is 42.[1]"),
+    "the thought and a word": ({"startIndex": 0, "endIndex": ANSWER.index(" 42")}, "It is[1] 42."),
+    "the thought": ({"startIndex": 0, "endIndex": ANSWER.index("<", 1)}, "It is 42."),
+}
+"""A citation, and the answer with its mark."""
+
+
+def test_a_thought_in_tags_stays_folded_when_citations_arrive() -> None:
+    pages = in_node(PART, [message(ANSWER, citation) for citation, _ in CITED.values()])
+    assert dict(zip(CITED, map(seen, pages), strict=True)) == {name: answer for name, (_, answer) in CITED.items()}
+    assert all("Thoughts" in page and "think&gt;" not in page for page in pages)
+
+
+def test_an_empty_thought_in_tags_leaves_no_box() -> None:
+    empty, whole = in_node(PART, [message("<think>\n\n</think>\n"), message("<think></think>\n\nIt is 42.")])
+    assert empty == ""
+    assert (seen(whole), "mb-3" in whole) == ("It is 42.", False)
