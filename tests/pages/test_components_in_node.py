@@ -1,6 +1,7 @@
 """Texts of models in the chat components, drawn by Node without a browser."""
 
 import re
+from html import unescape
 from typing import Any, Final
 
 import pytest
@@ -47,19 +48,65 @@ def test_each_character_of_a_table_is_read_and_parsed_again_once(markdown: str) 
     assert work["read"] <= len(markdown)
 
 
-BLOCKS: Final = 'const blocks = await load("messages/blocks.ts"); return given.map((text) => blocks.%s(text).join(""));'
+BLOCKS: Final = """
+const { growingBlocks } = await load("messages/blocks.ts");
+return given.map((text) => growingBlocks(text).join(""));
+"""
 
-AS_WRITTEN: Final = ["$$a~b", "3~5 days", "    - > 25\n    - **a", "So:\n\n    - > 25\n    - [a](", "\t- > 25 `a"]
+INDENTED: Final = ["    - > 25\n    - **a", "So:\n\n    - > 25\n    - [a](", "\t- > 25 `a"]
 
 
 def test_a_growing_text_keeps_its_tildes_and_its_indented_code() -> None:
-    growing = in_node(BLOCKS % "growingBlocks", AS_WRITTEN)
-    assert growing == ["$$a~b$$", *AS_WRITTEN[1:]]
+    assert in_node(BLOCKS, ["$$a~b", "3~5 days", *INDENTED]) == ["$$a~b$$", "3~5 days", *INDENTED]
 
 
-def test_a_finished_text_keeps_its_indented_code() -> None:
-    texts = [*AS_WRITTEN, *(f"{text}\n\nEnd" for text in AS_WRITTEN)]
-    assert in_node(BLOCKS % "wholeBlocks", texts) == texts
+DRAWN: Final = """
+const { createElement } = await import("react");
+const { prerender } = await import("react-dom/static");
+const { RenderedMarkdown } = await load("messages/RenderedMarkdown.tsx");
+const drawn = async ([text, live]) => {
+  const { prelude } = await prerender(createElement(RenderedMarkdown, { text, live }));
+  return (await new Response(prelude).text()).replace(/<!--.*?-->|<[^>]* class="sr-only.*?<\\/[^>]*>/g, "");
+};
+return Promise.all(given.map(drawn));
+"""
+
+COMPARED: Final = {
+    "a number": ("- > 25 *years*", "> 25 years"),
+    "a price": ("- >= $5\n  or so", ">= $5\nor so"),
+    "the end of a sentence": ("- > 25.", "> 25."),
+    "a sentence": ("- > 25. That is **much**.", "> 25. That is much."),
+    "a reference": ("1. > 25 [a][b]\n\n[b]: https://x.example/", "> 25 a"),
+    "in an inner item": ("- a\n    - > 25", "a\n\n> 25"),
+}
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_number_above_another_at_the_beginning_of_an_item_is_no_quotation(live: bool) -> None:
+    pages = in_node(DRAWN, [[text, live] for text, _ in COMPARED.values()])
+    assert dict(zip(COMPARED, map(without_tags, pages), strict=True)) == {
+        name: words for name, (_, words) in COMPARED.items()
+    }
+    assert not any("<blockquote" in page for page in pages)
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_quotation_in_an_item_that_begins_with_a_number_is_one(live: bool) -> None:
+    [page] = in_node(DRAWN, [["- > 25 people came\n  > and left", live]])
+    assert "<blockquote" in page
+
+
+CODES: Final = ["    - > 25", "- a\n\n      - > 25", "- a\n  ```\n  - > 25\n  ```", "1. `\n   - > 25`"]
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_comparison_in_code_stays_as_written(live: bool) -> None:
+    pages = in_node(DRAWN, [[text, live] for text in CODES])
+    assert ["\\" in page or "&gt; 25" not in page for page in pages] == [False] * len(CODES)
+
+
+def without_tags(html: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", html)).strip()
 
 
 PART: Final = """
