@@ -48,6 +48,11 @@ def test_each_character_of_a_table_is_read_and_parsed_again_once(markdown: str) 
     assert work["read"] <= len(markdown)
 
 
+def test_code_that_has_all_cells_of_a_row_is_in_one() -> None:
+    [work] = in_node(ROWS, [HEAD + "| ` | x | y | ` |"])
+    assert work["cells"] == 1
+
+
 BLOCKS: Final = """
 const { growingBlocks } = await load("messages/blocks.ts");
 return given.map((text) => growingBlocks(text).join(""));

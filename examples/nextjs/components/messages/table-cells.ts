@@ -23,11 +23,10 @@ function visit(node: Nodes, source: string, parse: Parse): void {
 }
 
 function mend(row: TableRow, columns: number, source: string, parse: Parse): void {
-  const cells = row.children.length > columns ? joined(row.children, columns, source, parse) : row.children;
-  const last = cells[columns - 1];
+  if (row.children.length > columns) row.children = joined(row.children, columns, source, parse);
+  const last = row.children[columns - 1];
   if (last === undefined) return;
-  for (const { children } of cells.splice(columns)) last.children.push({ type: "text", value: " | " }, ...children);
-  row.children = cells;
+  for (const { children } of row.children.splice(columns)) last.children.push({ type: "text", value: " | " }, ...children);
 }
 
 /** Joins a cell in which code or a formula begins with those up to its end, as long as there are too many of them. */
