@@ -25,12 +25,12 @@ import { splitThought } from "./thought";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
-type CitedTextProps = { part: TextUIPart; message: ChatMessage };
+type CitedTextProps = { part: TextUIPart; message: ChatMessage; answer: string };
 
 const CitedText = later<CitedTextProps>(
   () => import("./cited/CitedText"),
-  (_, { part }) => <Markdown text={part.text} />,
-  ({ part }) => <Markdown text={part.text} />,
+  (_, { answer }) => <Markdown text={answer} />,
+  ({ answer }) => <Markdown text={answer} />,
 );
 
 /** One part of what an agent says. */
@@ -82,23 +82,23 @@ function fromTool(file: FileUIPart, { parts }: ChatMessage): string | undefined 
 type TextProps = { part: TextUIPart; message: ChatMessage; root: string | undefined; live: boolean };
 
 function Text({ part, message, root, live }: TextProps) {
-  if (part.text === "") return null;
+  const streaming = live && part.state === "streaming";
+  const { thought = "", answer = part.text, ended } = splitThought(part.text, streaming) ?? {};
+  if (thought === "" && answer === "") return null;
   const speaker = speakerOf(part);
   const cited = "citations" in part || message.parts.some((other) => other.type === CITATIONS);
-  const streaming = live && part.state === "streaming";
-  const split = cited ? undefined : splitThought(part.text, streaming);
   return (
     <div data-text={part.state ?? "done"}>
       {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
-      {split && (
+      {thought !== "" && (
         <div className="mb-3">
-          <Reasoning part={{ type: "reasoning", text: split.thought }} live={streaming && !split.ended} />
+          <Reasoning part={{ type: "reasoning", text: thought }} live={streaming && !ended} />
         </div>
       )}
       {cited && part.state !== "streaming" ? (
-        <CitedText part={part} message={message} />
+        <CitedText part={part} message={message} answer={answer} />
       ) : (
-        <Markdown text={split?.answer ?? part.text} live={streaming} />
+        <Markdown text={answer} live={streaming} />
       )}
     </div>
   );

@@ -6,12 +6,14 @@ import {
   defaultRehypePlugins,
   defaultRemarkPlugins,
   detectTextDirection,
+  parseMarkdownIntoBlocks,
   Streamdown,
 } from "streamdown";
 import { Boundary } from "../ui/boundary";
-import { growingBlocks, wholeBlocks } from "./blocks";
+import { growingBlocks } from "./blocks";
 import { useCjk } from "./cjk";
 import { Elsewhere, Picture } from "./Elsewhere";
+import { comparisons } from "./comparisons";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
 import { jsonAsCode } from "./json-answer";
@@ -45,7 +47,7 @@ const { gfm, ...OTHERS } = defaultRemarkPlugins;
 const REMARK = [
   withOptions(gfm, { singleTilde: false }),
   ...Object.values(OTHERS),
-  ...[wholeRows, htmlAsText, lineBreaks, unusedDefinitions],
+  ...[wholeRows, comparisons, htmlAsText, lineBreaks, unusedDefinitions],
 ];
 
 /** A plugin of Streamdown with more options. */
@@ -88,8 +90,8 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
           controls={CONTROLS}
           lineNumbers={false}
           isAnimating={live}
-          parseIncompleteMarkdown={false} // the blocks are complete
-          parseMarkdownIntoBlocksFn={live ? growingBlocks : wholeBlocks}
+          parseIncompleteMarkdown={false} // `growingBlocks` completes the last block
+          parseMarkdownIntoBlocksFn={live ? growingBlocks : parseMarkdownIntoBlocks}
         >
           {markdown}
         </Streamdown>

@@ -22,22 +22,36 @@ function visit(node: Nodes, source: string, parse: Parse): void {
   }
 }
 
-function mend({ children: cells }: TableRow, columns: number, source: string, parse: Parse): void {
-  for (let index = 0; index < cells.length && cells.length > columns; index++) join(cells, index, source, parse);
-  const last = cells[columns - 1];
+function mend(row: TableRow, columns: number, source: string, parse: Parse): void {
+  if (row.children.length > columns) row.children = joined(row.children, columns, source, parse);
+  const last = row.children[columns - 1];
   if (last === undefined) return;
-  for (const { children } of cells.splice(columns)) last.children.push({ type: "text", value: " | " }, ...children);
+  for (const { children } of row.children.splice(columns)) last.children.push({ type: "text", value: " | " }, ...children);
 }
 
-/** Joins a cell in which code or a formula begins with those up to its end. */
-function join(cells: TableCell[], index: number, source: string, parse: Parse): void {
-  const written = (end: number) => source.slice(cells[index]?.position?.start.offset, cells[end]?.position?.end.offset);
-  if (!isOpen(written(index))) return;
-  const end = cells.findIndex((_, other) => other > index && !isOpen(written(other)));
-  const text = written(end).replace(/^\s*\||\|\s*$/g, "").replaceAll("\\|", "|");
+/** Joins a cell in which code or a formula begins with those up to its end, as long as there are too many of them. */
+function joined(cells: TableCell[], columns: number, source: string, parse: Parse): TableCell[] {
+  const written = (first: number, last = first) =>
+    source.slice(cells[first]?.position?.start.offset, cells[last]?.position?.end.offset);
+  const open = cells.flatMap((_, index) => (isOpen(written(index)) ? [index] : [])); // each second one ends what begins before
+  const result: TableCell[] = [];
+  let next = 0;
+  for (let pair = 0; pair + 1 < open.length; pair += 2) {
+    const [first = 0, last = 0] = open.slice(pair, pair + 2);
+    if (result.length + cells.length - next <= columns) break;
+    const children = wordsOf(written(first, last), parse);
+    if (children === undefined) continue;
+    result.push(...cells.slice(next, first), { type: "tableCell", children });
+    next = last + 1;
+  }
+  return [...result, ...cells.slice(next)];
+}
+
+/** The content of a cell, unless it would be more than a paragraph. */
+function wordsOf(written: string, parse: Parse): PhrasingContent[] | undefined {
+  const text = written.replace(/^\s*\||\|\s*$/g, "").replaceAll("\\|", "|");
   const [paragraph, ...others] = parse(text.trim()).children;
-  if (end < 0 || paragraph?.type !== "paragraph" || others.length > 0) return;
-  cells.splice(index, end - index + 1, { type: "tableCell", children: paragraph.children as PhrasingContent[] });
+  return paragraph?.type === "paragraph" && others.length === 0 ? paragraph.children : undefined;
 }
 
 function isOpen(text: string): boolean {

@@ -11,7 +11,7 @@ type FieldsProps = { value: unknown; label?: string; live?: boolean };
 export function LabelledFields({ value, label = "input", live }: FieldsProps) {
   if (!isObject(value)) return <Json value={value} label={label} live={live ?? false} />;
   return (
-    <figure data-json={label} className="group/message relative min-w-0">
+    <figure data-json={label} className="relative min-w-0">
       <Caption label={label} text={printed(value)} />
       <Fields value={value} label={label} live={live ?? false} />
     </figure>

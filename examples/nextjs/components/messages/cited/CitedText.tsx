@@ -16,15 +16,17 @@ const LINK = "#citation-";
 const components = { ...COMPONENTS, a: LinkOrMark };
 const EXTENSION: Extension = { remark: marksAsLinks, components };
 
-/** A text with the numbers of its sources behind the words that rest on them. */
-export default function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
+type CitedTextProps = { part: TextUIPart; message: ChatMessage; answer: string };
+
+/** The answer at the end of a text, with the numbers of its sources behind the words that rest on them. */
+export default function CitedText({ part, message, answer }: CitedTextProps) {
   const cited = useMemo(
     () => ({ citations: citationsOf(message, part), sources: numberedSources(message.parts) }),
     [message, part],
   );
   return (
     <CitedContext value={cited}>
-      <RenderedMarkdown text={withMarks(part.text, cited.citations)} extension={EXTENSION} />
+      <RenderedMarkdown text={withMarks(part.text, cited.citations, part.text.length - answer.length)} extension={EXTENSION} />
     </CitedContext>
   );
 }

@@ -11,14 +11,17 @@ const MARK = new RegExp(`${OPEN}(\\d+)${CLOSE}`, "g");
 /** Syntax of Markdown at the end of a line, after which a mark would change what the line means: a fence, a row. */
 const SYNTAX = /[\s`~|$#>=*_-]/;
 
-/** The text with a mark behind each place that is cited: Markdown leaves it where it is, whatever is around it. */
-export function withMarks(text: string, citations: Citation[]): string {
-  if (text.includes(OPEN) || text.includes(CLOSE)) return text;
+/**
+ * The text from an index on, with a mark behind each place that is cited: Markdown leaves it where it is, whatever is
+ * around it.
+ */
+export function withMarks(text: string, citations: Citation[], from: number): string {
+  if (text.includes(OPEN) || text.includes(CLOSE)) return text.slice(from);
   const marks = citations
     .map(({ startIndex = 0, endIndex = text.length }, index) => ({ index, at: endOf(text, startIndex, endIndex) }))
-    .filter((mark): mark is { index: number; at: number } => mark.at !== undefined)
+    .filter((mark): mark is { index: number; at: number } => mark.at !== undefined && mark.at > from)
     .sort((one, other) => one.at - other.at || one.index - other.index);
-  let before = 0;
+  let before = from;
   const pieces = marks.map(({ index, at }) => {
     const piece = `${text.slice(before, at)}${OPEN}${index}${CLOSE}`;
     before = at;
