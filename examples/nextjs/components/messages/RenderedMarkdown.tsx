@@ -6,11 +6,10 @@ import {
   defaultRehypePlugins,
   defaultRemarkPlugins,
   detectTextDirection,
-  parseMarkdownIntoBlocks,
   Streamdown,
 } from "streamdown";
 import { Boundary } from "../ui/boundary";
-import { growingBlocks } from "./blocks";
+import { growingBlocks, wholeBlocks } from "./blocks";
 import { useCjk } from "./cjk";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { comparisons } from "./comparisons";
@@ -91,7 +90,7 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
           lineNumbers={false}
           isAnimating={live}
           parseIncompleteMarkdown={false} // `growingBlocks` completes the last block
-          parseMarkdownIntoBlocksFn={live ? growingBlocks : parseMarkdownIntoBlocks}
+          parseMarkdownIntoBlocksFn={live ? growingBlocks : wholeBlocks}
         >
           {markdown}
         </Streamdown>

@@ -10,9 +10,14 @@ const OPTIONS: RemendOptions = { linkMode: "text-only", htmlTags: false, singleT
 /** Code that has no fence, but an indent. */
 const INDENTED = /^(?: {4}| {0,3}\t)/;
 
-/** The paragraphs, lists and fences of a text that grows at its end: those before the last one are finished. */
+/** The paragraphs, lists and fences of a text, without blank lines around them. */
+export function wholeBlocks(markdown: string): string[] {
+  return parseMarkdownIntoBlocks(markdown).filter((block) => block.trim() !== "");
+}
+
+/** The same of a text that grows at its end: the blocks before the last one are finished. */
 export function growingBlocks(markdown: string): string[] {
-  const blocks = parseMarkdownIntoBlocks(markdown);
+  const blocks = wholeBlocks(markdown);
   const last = blocks.pop();
   if (last !== undefined) blocks.push(INDENTED.test(last) ? last : remend(last, OPTIONS));
   return blocks;
