@@ -158,6 +158,7 @@ def test_a_streamed_text_equals_the_reloaded_one(page: Page) -> None:
     say(page, "write\n" + "\n\n".join([*written, TABLE, "```\r\nx\r\n```", "- [ ] a\n\n7. b", "a\x0cb\x07\x1b[31m"]))
     whole = page.locator(WHOLE_TEXT)
     expect(whole).to_have_count(1)
+    expect(whole.locator(".katex").first).to_be_visible()  # what draws formulas is loaded with the first of them
     streamed = whole.inner_text()
     page.reload()
     expect(whole).to_have_text(streamed, use_inner_text=True)
