@@ -130,18 +130,24 @@ def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | Non
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
     """Write a line for each finding, and the result for the file ``name``. Returns True if the stream is valid."""
     counts: Counter[Severity] = Counter()
+    refusing: set[AiSdkVersion] = set()
     for finding in findings:
         severity = finding.rule.severity
         counts[severity] += 1
+        if severity == "error":
+            refusing.update(finding.versions)
         where = f"chunk {finding.chunk}, {_clients(finding.versions)}"
         colored = click.style(severity, fg="red" if severity == "error" else "yellow")
         out.write(f"{name}:{finding.line}: {colored} [{finding.rule}] {where}: {finding.text}\n")
-    is_valid = not any(severity == "error" for severity in counts)
     numbers = [f"{counts[severity]} {severity}{'s' * (counts[severity] > 1)}" for severity in sorted(counts)]
-    verdict = click.style("valid", fg="green") if is_valid else click.style("invalid", fg="red")
-    verdict = f"{verdict} for {_clients(versions)}"
-    out.write(f"{name}: {verdict}" + (f" ({', '.join(numbers)})" if numbers else "") + "\n")
-    return is_valid
+    invalid, valid = (sorted(part) for part in (refusing, {*versions} - refusing))
+    verdicts = [
+        f"{click.style(verdict, fg=color)} for {_clients(clients)}"
+        for verdict, color, clients in (("invalid", "red", invalid), ("valid", "green", valid))
+        if clients
+    ]
+    out.write(f"{name}: {', '.join(verdicts)}" + (f" ({', '.join(numbers)})" if numbers else "") + "\n")
+    return not invalid
 
 
 def _clients(versions: Iterable[AiSdkVersion]) -> str:
