@@ -300,7 +300,7 @@ def file_options() -> dict[str, click.Option]:
 def sections() -> dict[str, str]:
     """Return the headings of the sections: first option of the section -> heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
-    return {**{option: heading for option, heading in headings.items() if heading}, "--help": "Help"}
+    return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 
 
 COMMON: Final = frozenset(each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["common"])
