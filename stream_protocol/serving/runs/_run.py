@@ -112,7 +112,7 @@ class Run:
 
     @property
     def outcome(self) -> Ending | None:
-        """How the response ended; ``None`` before its end, or if the run has no response."""
+        """The ending of the response; ``None`` before its end, or if the run has no response."""
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
