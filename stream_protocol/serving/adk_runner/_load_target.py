@@ -35,8 +35,11 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)``: one line with the reason. ``example``: a valid target to use
-    instead. ``is_fixable``: True if a change of the target's files can make the target valid."""
+    """Raised if a target cannot be loaded. ``str(error)``: one line with the reason.
+
+    ``example``: a valid target that the user may have meant, or ``None``. ``is_fixable``: True if a change of the
+    agent's files can solve the problem.
+    """
 
     def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
         super().__init__(text)
@@ -45,14 +48,16 @@ class TargetError(ValueError):
 
 
 def load_target(name: str) -> Target:
-    """Loads an agent, ``App`` or ``Runner``.
+    """Loads the agent, ``App`` or ``Runner`` that ``name`` names.
 
-    ``module:attr``: imports the module with the working directory on ``sys.path``. A function is called without
-    arguments, and must return the target. Any other name is the path of an agent folder, as for ``adk web``, whose
-    ``.env`` file is read. An agent in the folder becomes an ``App`` with the folder's name.
+    With a colon, ``name`` is ``module:attr``. The module is imported, with the working directory on ``sys.path``. If
+    the attribute is a function, it is called without arguments, and must return the target.
 
-    Raises ``TargetError`` for an unusable target, for an exception of the imported code, and for a model that supports
-    only live (bidirectional) runs.
+    Any other ``name`` is the path of an agent folder, as for ``adk web``. The folder's ``.env`` file is read. If the
+    folder contains an agent and no ``App``, the agent becomes an ``App`` with the folder's name.
+
+    Raises ``TargetError`` in three cases: the target is unusable, the imported code raises an exception, or the model
+    supports only live (bidirectional) runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -83,7 +88,8 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` from the module of a loaded target; ``""`` without this variable.
+    """Return the variable ``agent_version`` from the module of a loaded target; ``""`` if the module has no such
+    variable.
 
     Raises ``TargetError`` if the version is not a string.
     """
@@ -129,7 +135,9 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found``, or the result of calling it if it is not a target."""
+    """Return ``found`` if it is a target. If it is a function, call it and return the result. Raises
+    ``_NotATargetError``.
+    """
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
