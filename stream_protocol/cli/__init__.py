@@ -3,7 +3,7 @@ types.
 
 Exit codes:
 
-- 0: no error.
+- 0: success.
 - 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of ``record`` failed.
 - 2: wrong usage, or a target or file that cannot be used. stderr has one line with the reason, and stdout is empty.
 - 130: Ctrl-C.
@@ -13,15 +13,15 @@ Exit codes:
 Where to change what:
 
 - ``_serve_options``: the options of ``serve``.
-- ``_program``: exit codes, colours, examples. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_program``: exit codes, colours and the help. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
 - ``_serve_agent``: the server of ``serve TARGET``.
-- ``_serve_screen``: output of ``serve`` at its start.
+- ``_serve_screen``: the text that ``serve`` prints at its start.
 - ``_reload``: ``serve --reload``.
-- ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
+- ``_broken_agent``: the server of ``serve --reload`` while the agent cannot be loaded.
 - ``_workers``: ``serve --workers``.
 - ``project``: the project that ``init`` creates. Its page is a symbolic link to ``examples/nextjs``. On Windows, Git
-  makes such links only with ``core.symlinks``. After a change of the project's agent: ``cd stream_protocol/cli/project;
-  adk-ui-stream types my_package``.
+  creates symbolic links only with the setting ``core.symlinks``. If you change the project's agent, update the types:
+  ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """
 
 import click
