@@ -30,7 +30,7 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private, before SQLite opens the database.
 
-    A new file gets mode 0600. If other accounts can access an existing database, it also gets mode 0600, together with
+    A new file gets mode 0600. An existing database that other accounts can access also gets mode 0600, and so do
     SQLite's additional files beside it. An ``OSError`` is ignored, because the caller gets it again when SQLite opens
     the database.
     """

@@ -93,7 +93,7 @@ def emit_data(
 def report_progress(
     tool_context: Context, progress: float, total: float | None = None, message: str | None = None
 ) -> None:
-    """Show the progress of a tool call to the user. Any thread may call this function, as often as it likes.
+    """Show the progress of a tool call to the user. Any thread may call this function, as often as needed.
 
     ``progress``: a number that increases. ``total``: the final value of ``progress``, if known. ``message``: the
     current activity of the tool. A message of more than 500 characters is truncated.
@@ -155,8 +155,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
     """Return a function that sends the progress of the tool call of ``context``. Returns ``None`` outside a tool call.
 
-    A progress notification arrives in a task of the MCP client, which may belong to another run. So the channel of the
-    tool call is looked up now.
+    The returned function may be called in a task of the MCP client, which may belong to another run. So the channel of
+    the tool call is looked up in advance.
     """
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context

@@ -84,7 +84,9 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 
 
 async def _require_backend(backend: Backend) -> None:
-    """Send an empty request. Raise ``NoBackendError`` if the response shows that the URL is not a chat endpoint."""
+    """Send a request without messages. Raise ``NoBackendError`` if the response shows that the URL is not a chat
+    endpoint.
+    """
     try:
         async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
             status, kind = response.status_code, response.headers.get("content-type", "")

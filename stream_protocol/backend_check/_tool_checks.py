@@ -48,8 +48,8 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Approve or deny the tool calls that wait for approval, and read the response. Return these calls as they are
-    after the response, and the response.
+    """Approve or deny the tool calls that wait for approval, and read the response. Return these calls with their new
+    states, and the response.
     """
     chat = await with_approval(backend)
     pending = pending_approvals(chat)

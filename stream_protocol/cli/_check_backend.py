@@ -114,7 +114,6 @@ def _check_url(url: str) -> None:
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
-    """Return the lines of the report: the checks of each profile, and the badge."""
     summary = badge(results, versions, claimed)
     lines = [f"{url}, as clients of {summary['label']} use it"]
     for profile in PROFILES:

@@ -300,7 +300,7 @@ def file_options() -> dict[str, click.Option]:
 
 
 def sections() -> dict[str, str]:
-    """Return the headings of the help. Each heading belongs to the first option below it, which is its key."""
+    """Return the headings of the help, by the first option below each heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 

@@ -114,7 +114,7 @@ def workers_socket(reserved: socket.socket) -> socket.socket:
 
 
 def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a bound socket. Several sockets of this function can have one address."""
+    """Return a socket that is bound to ``address``. Several sockets of this function can share the address."""
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -169,7 +169,6 @@ class _Workers:
             sys.exit(first.process.exitcode)
 
     def _watch(self) -> None:
-        """Replace workers that die. Returns when all workers have ended."""
         while self._workers:
             wait([worker.process.sentinel for worker in self._workers], POLL_SECONDS)
             for worker in [*self._workers]:

@@ -49,7 +49,9 @@ class CallJournal:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: sets this journal for the code inside, and for the tasks that this code starts."""
+        """Context manager: ``current_calls`` returns this journal in the code inside, and in the tasks that this code
+        starts.
+        """
         token = _current.set(self)
         try:
             yield

@@ -50,7 +50,9 @@ class ModelCallNames:
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a copy of the model, of an equal class, that stores its responses during a durable run."""
+    """Return a copy of the model that stores its responses during a durable run. The class of the model does not
+    change.
+    """
 
     async def generate_content_async(
         llm_request: LlmRequest,
@@ -78,7 +80,7 @@ async def _generate(
     """Call the model, and yield its responses. A partial response is yielded immediately, a complete response after it
     is stored.
 
-    The order matters because ADK runs the tools of a response as soon as it gets the response.
+    A complete response must be stored first, because ADK runs its tools as soon as it gets the response.
     """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()

@@ -41,7 +41,8 @@ class RecordedToolError(Exception):
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a copy of the tool, of an equal class, that is executed only once in a durable run.
+    """Return a copy of the tool whose calls are each executed only once in a durable run. The class of the tool does
+    not change.
 
     ``idempotent``: the names of tools that may run again if the worker died while they were running.
     """

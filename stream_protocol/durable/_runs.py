@@ -142,7 +142,8 @@ class KeptRun:
         """Return the run with the states of its executions. ``attributes``: the DBOS attributes of the run's workflow.
 
         The first execution has no attribute while it is running. Returns ``None`` if an attribute has a state that this
-        release does not know. A newer release may have stored it, and it may mean that the run has ended.
+        release does not know. A newer release may have stored this state, and the state may mean that the run has
+        ended.
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}

@@ -80,9 +80,9 @@ def shown_file(path: Path, session: str | None) -> bytes:
     """Return the content of a file for the Inspector, as ``{"entries", "messages", "findings", "recordable"}``.
 
     ``entries``: see ``_entries``. ``messages``: the client's messages after all turns of the file. ``findings``: the
-    findings of ``check``. A finding has the ``number`` of its chunk (from 1), if the chunk is shown. ``recordable``:
-    true if the file has ADK events. Nothing is redacted, because the result goes to the sender of the file. Raises
-    ``UnreadableError``.
+    findings of ``adk-ui-stream check``. A finding has the ``number`` of its chunk (from 1), if the chunk is shown.
+    ``recordable``: true if the file has ADK events. Nothing is redacted, because the result goes to the sender of the
+    file. Raises ``UnreadableError``.
     """
     budget = Budget()
     recording = _recording(path, session)
@@ -107,13 +107,15 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a recording. Chunks have the same numbers as in ``numbered_entries``."""
+    """Return the findings of ``adk-ui-stream check`` for a recording. Chunks have the numbers of
+    ``numbered_entries``.
+    """
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a file. ``versions``: the AI SDK versions for which the page shows
-    streams.
+    """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions for which the page
+    shows streams.
     """
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
@@ -161,8 +163,8 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries as JSON for the page. Chunks, and captured data that is not a chunk, are numbered like in the
-    findings of ``check``.
+    """Yield the entries as JSON for the page. Chunks, and captured data that is not a chunk, get the numbers that
+    ``adk-ui-stream check`` uses.
     """
     chunk = 0
     for entry in entries:

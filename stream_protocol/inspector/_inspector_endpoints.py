@@ -81,7 +81,7 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """Return the content of a dropped file for the page, with the findings of ``check``."""
+        """Return the content of a dropped file for the page, with the findings of ``adk-ui-stream check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
@@ -125,7 +125,7 @@ class InspectorEndpoints(FileEndpoints):
         self._one_at_a_time = CapacityLimiter(1)
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a live chat whose number is greater than the query parameter ``after``."""
+        """Return a live chat's entries with a number above the query parameter ``after``."""
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
@@ -172,7 +172,7 @@ class ReplayEndpoints(FileEndpoints):
         self._chats = chats
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a replayed chat whose number is greater than the query parameter ``after``."""
+        """Return a replayed chat's entries with a number above the query parameter ``after``."""
         chat_id, after = parse_chat_id(request.path_params["chat_id"]), parse_after(request)
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 

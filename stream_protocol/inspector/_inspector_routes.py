@@ -45,12 +45,12 @@ def inspector_routes(
     ``create_app``, leave out ``allow_origins``, because the app's own ``allow_origins`` also apply to these routes. The
     built-in page shows the Inspector if its app has these routes.
 
-    - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat whose number is greater than N.
+    - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat with a number above N.
     - ``GET {path}/{id}/inspect/recording``: the chat as a recording.
     - ``GET {path}/{id}/inspect/pytest``: a Python test for this recording.
-    - ``GET {path}/{id}/inspect/findings``: the findings of ``check`` for the chat.
+    - ``GET {path}/{id}/inspect/findings``: the findings of ``adk-ui-stream check`` for the chat.
     - ``GET /api/inspect/agents``: the service's agent and its sub-agents, with models, tools and descriptions.
-    - ``GET /api/inspect/rules``: the rules of ``check``.
+    - ``GET /api/inspect/rules``: the rules of ``adk-ui-stream check``.
     - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the same data for a file in the
       body. The file is a recording in any format, or a captured stream, and is not stored. ``?session=ID`` selects one
       of its sessions.

@@ -46,7 +46,7 @@ class InspectedChats(Chats):
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """Return the sent entries whose number is greater than ``after``, as ``{"entries": […], "next": 7}``.
+        """Return the sent entries with a number above ``after``, as ``{"entries": […], "next": 7}``.
 
         ``next``: the value of ``after`` for the next request. While a turn is being replayed, only entries up to its
         last sent chunk are included.
@@ -60,7 +60,7 @@ class InspectedChats(Chats):
         return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
 
     def findings(self, path: Path) -> bytes:
-        """Return the findings of ``check`` for the whole recording, as ``{"findings": […]}``."""
+        """Return the findings of ``adk-ui-stream check`` for the whole recording, as ``{"findings": […]}``."""
         findings: list[dict[str, Any]] = recorded_findings(path, self.session)
         return orjson.dumps({"findings": findings})
 

@@ -25,8 +25,8 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """Yield the chunks of a turn, each with the time of its event (0 if times were not recorded). ``replay`` yields
-    equal chunks.
+    """Yield the chunks of a turn, each with the time of its event (0 if times were not recorded). The chunks equal
+    those of the function ``replay``.
 
     ``delegated``: the value of ``Recording.delegated``.
     """

@@ -153,8 +153,8 @@ class Chats:
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """Return the chunks of ``target`` without ``start``, if ``target`` is an assistant message, which the response
-        then continues.
+        """If ``target`` is an assistant message, return its chunks without ``start``, because the response continues
+        this message. Otherwise return an empty list.
         """
         if target["role"] != "assistant":
             return []

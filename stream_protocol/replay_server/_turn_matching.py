@@ -1,8 +1,8 @@
 """Finds the recorded turn for a request.
 
-A request with a user message contains the earlier messages. It gets the recorded turn after the last assistant message
-that the recording also has. This works even after reloads and restarts. If the client sends only its last message, the
-request gets the turn after the turn that this chat has last played.
+A request with a new user message also contains the messages before it. The request gets the recorded turn after the
+last assistant message that the recording also has. This works even after reloads and restarts. If the client sends only
+its last message, the request gets the turn after the turn that this chat has last played.
 
 A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
 compared by the ids of their calls.

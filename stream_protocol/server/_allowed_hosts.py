@@ -30,9 +30,9 @@ def only_allowed_hosts(
     """Returns the app with a check of the host names in requests. The address of ``listener`` decides which names are
     allowed.
 
-    If ``listener`` has a loopback address, only loopback names and ``allowed_hosts`` are allowed. If other machines or
-    a proxy can reach the server, all names are allowed. If ``allowed_hosts`` is given, only these names and loopback
-    names are allowed in every case. Raises ``StreamProtocolError`` for an invalid name.
+    If only this machine can reach the server, loopback names and ``allowed_hosts`` are allowed. If other machines or a
+    proxy can reach it, all names are allowed by default. With ``allowed_hosts``, only these names and loopback names
+    are then allowed. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
@@ -70,8 +70,8 @@ class AllowedHosts:
     """ASGI middleware that refuses a request with 403 if its ``Host`` header is not allowed.
 
     A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
-    health check sends such an address. It is safe, because DNS rebinding needs a host name. ``names``: host names or
-    addresses, without a port. ``.example.com`` includes all subdomains.
+    health check sends such an address. An address is safe, because DNS rebinding needs a host name. ``names``: host
+    names or addresses, without a port. ``.example.com`` includes all subdomains.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:

@@ -234,8 +234,8 @@ class LimitedHttp(H11Protocol):
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection to make room for another. If this connection has not had a complete request yet, the
-        client gets 503.
+        """Closes this connection to make room for another. The client gets 503, unless the connection is idle after a
+        response.
         """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 

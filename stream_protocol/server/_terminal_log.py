@@ -88,7 +88,6 @@ class _WithTraceback(logging.Formatter):
 
 
 def _beginning(record: logging.LogRecord) -> str:
-    """Return the beginning of a line: the record's level and chat."""
     chat_id = getattr(record, "chat_id", "")
     chat = f"chat {printable(chat_id)}: " if chat_id and chat_id not in _ids(record) else ""
     return f"{record.levelname}: {chat}"

@@ -75,8 +75,8 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends all streams before it waits for their connections to close.
 
-    After SIGTERM, the server still accepts connections for up to ``drain`` seconds, and responses continue, including
-    responses of runs at other workers. As soon as no request is left, the server closes its sockets, its idle
+    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. This
+    includes responses of runs at other workers. As soon as no request is left, the server closes its sockets, its idle
     connections and the service.
 
     After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server does not wait until the runs have ended. After a
@@ -124,9 +124,9 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Waits until the runs have ended, at most ``drain`` seconds, and then stops the server.
 
-        The server first refuses connections, and then closes the service. Clients of unfinished runs get an ``abort``
-        chunk. No request may arrive after this, because the stores are closed. uvicorn itself would close the service
-        only after all responses have ended.
+        The server first refuses connections, so that no request arrives after the stores are closed. It then closes the
+        service, and clients of unfinished runs get an ``abort`` chunk. uvicorn itself would close the service only
+        after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -141,7 +141,7 @@ class ChatServer(uvicorn.Server):
 
     async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
         """Wait until ``is_over()`` is true, for at most ``seconds``. After a second signal, wait for at most
-        ``forced_seconds``.
+        ``forced_seconds`` more.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds

@@ -135,8 +135,8 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is a target. If it is a function, call it and return the result. Raises
-    ``_NotATargetError``.
+    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call it and return the result. Raises
+    ``_NotATargetError`` if neither is possible.
     """
     if isinstance(found, TARGETS):
         return found

@@ -134,8 +134,8 @@ class RunPlugin(BasePlugin):
                 self._state_writers.setdefault(key, set()).add(call)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Adds titles and approval texts to the event. Makes an event that is not partial storable as JSON. ADK then
-        stores and yields the event.
+        """Adds titles and approval texts to the event. A complete (not partial) event is also made storable as JSON.
+        ADK then stores and yields the event.
         """
         if (self._titles or self._approvals) and (cards := self._cards(event)):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}

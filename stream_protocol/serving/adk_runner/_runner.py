@@ -183,8 +183,8 @@ def announces_user_message(root: BaseNode) -> bool:
 def resumed_agent(runner: Runner, author: str) -> str:
     """Return the name of the agent that ADK resumes after the user has answered a tool call of the agent ``author``.
 
-    In a workflow or a resumable app, this is the root agent. If ``author`` works on a task of another agent, it is this
-    other agent. Otherwise it is ``author``.
+    In a workflow or a resumable app, this is the root agent. If another agent has delegated a task to ``author``, it is
+    this other agent. Otherwise it is ``author``.
     """
     root = runner.agent
     resumable = runner.resumability_config

@@ -53,7 +53,7 @@ _SQLITE_BEGINNING: Final = b"SQLite format 3\0"
 
 
 def with_driver(uri: str) -> str:
-    """Return the URI with an asynchronous driver. ADK's usual driver is added if the URI has no driver."""
+    """Return the URI. For PostgreSQL, MySQL and MariaDB, an asynchronous driver is added if the URI names none."""
     scheme, separator, rest = uri.partition(":")
     return f"{_DRIVERS.get(scheme.lower(), scheme)}{separator}{rest}"
 

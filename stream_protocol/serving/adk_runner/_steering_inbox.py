@@ -55,7 +55,7 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """The steering messages of a run that no model call has read yet (waiting messages).
+    """Holds the steering messages of a run until a model call reads them (waiting messages).
 
     A message is stored in the session twice: when the inbox accepts it, and when a model call reads it.
     """

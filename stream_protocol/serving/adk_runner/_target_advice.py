@@ -231,7 +231,6 @@ def _targets_in(owner: object) -> list[str]:
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Return the targets, first those with this attribute name."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 

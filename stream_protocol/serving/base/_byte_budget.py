@@ -26,8 +26,8 @@ class ByteBudget:
     user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
     exceed ``limit``.
 
-    ``single_fits``: True if large requests fit in two cases. A user's only request may hold up to ``limit`` bytes. A
-    request that alone holds bytes may even exceed ``limit``.
+    ``single_fits``: True to allow larger requests in two cases. A user's only request may hold up to ``limit`` bytes.
+    If no other request holds bytes, a request may even exceed ``limit``.
     """
 
     def __init__(

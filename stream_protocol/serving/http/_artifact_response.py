@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP, with headers that keep an artifact from running scripts in the page's origin.
 
 A model or a tool may create HTML with scripts, an SVG, or a file with a wrong media type. So the headers forbid the
-browser to run scripts in an artifact, and to guess another media type. The browser shows only pixel images, audio,
-video and plain text. It downloads all other files.
+browser to run scripts in an artifact, and to guess another media type. The browser shows only images (but not SVG),
+audio, video and plain text. It downloads all other files.
 """
 
 from __future__ import annotations

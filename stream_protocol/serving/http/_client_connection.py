@@ -58,7 +58,9 @@ class ClientConnection:
         await self._send_message({"type": "http.response.start", "status": status, "headers": headers})
 
     async def send(self, body: bytes) -> None:
-        """Send a part of the body, in slices. Waits while the client still has to read much of the previous parts."""
+        """Send a part of the body, in slices. If the client reads slowly, waits until it has read most of the previous
+        parts.
+        """
         for begin in range(0, len(body), SLICE_BYTES):
             piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
             await self._send_message({"type": "http.response.body", "body": piece, "more_body": True})

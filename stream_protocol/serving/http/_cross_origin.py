@@ -31,9 +31,9 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of ``origins`` send requests, change data and read responses.
 
-    Pages of an origin that ``origins`` names may send the user's cookies. If ``origins`` has ``*``, pages of any other
-    origin may send requests without cookies. Responses to refused origins have no CORS headers. ``methods``: the HTTP
-    methods of the path.
+    Pages of an origin in ``origins`` may send the user's cookies. If ``origins`` has ``*``, pages of any other origin
+    may send requests without cookies. Responses to refused origins have no CORS headers. ``methods``: the HTTP methods
+    of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:

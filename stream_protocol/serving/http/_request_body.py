@@ -135,8 +135,8 @@ async def read_small(request: Request, limit: int, hint: str) -> bytes:
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Return the body of a request. ``take``: called with the size of each received part.
 
-    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the ``ChatRequestError`` of ``take``. Before it
-    raises, it reads and drops the rest of the body.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the ``ChatRequestError`` of ``take``. In both
+    cases, the rest of the body is first read and dropped.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -175,8 +175,8 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
     """Read and drop the rest of the body, at most ``MAX_DROPPED_BYTES`` and for ``DROPPING_SECONDS``.
 
-    ``read``: the number of bytes already read. With ``Expect: 100-continue`` and no byte read, nothing is dropped: this
-    client waits, and sends no body after a refusal.
+    ``read``: the number of bytes already read. If no byte was read and the request has ``Expect: 100-continue``,
+    nothing is dropped, because this client sends no body after a refusal.
     """
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return

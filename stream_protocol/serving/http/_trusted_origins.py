@@ -41,9 +41,9 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return where the page that sent a request comes from, relative to this server.
+    """Compare the page that sent a request with this server: ``same-origin``, ``same-site`` or ``cross-site``.
 
-    Browsers send this fact in the header ``Sec-Fetch-Site``, which no page can change. The header is missing in older
+    Browsers send the result in the header ``Sec-Fetch-Site``, which no page can change. The header is missing in older
     browsers, behind some proxies, and for plain HTTP to an address that is not loopback. Then the host of ``Origin`` is
     compared with ``Host``, like in Go's ``http.CrossOriginProtection``. A request without ``Sec-Fetch-Site`` and
     ``Origin`` does not come from a browser, and counts as ``same-origin``.
@@ -65,8 +65,8 @@ def permission_of(
     """Return the kind of requests that pages of ``origin`` may send: with or without cookies. Returns ``None`` if they
     must not send any.
 
-    Pages whose origin ``allowed`` names may send cookies. Pages that only the ``*`` in ``allowed`` allows must not.
-    ``cors``: the app's ``CORSMiddleware``, which may also allow the origin, if it allows ``method``.
+    If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, they must not.
+    ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP method ``method``.
     """
     by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:
