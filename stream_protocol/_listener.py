@@ -51,7 +51,6 @@ def _can_be_host(host: str) -> bool:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port above ``port``; ``None`` if the next ``PORTS_TRIED`` ports are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

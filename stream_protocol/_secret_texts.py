@@ -236,7 +236,6 @@ def _without_user(url: str) -> str:
 
 
 def _without_query(url: str) -> str:
-    """Return the URL without its query, in linear time."""
     begin = 0
     for mark in _MARK.finditer(url, 0, len(url) - 1):
         if mark[0] == "?" and _ANY_ADDRESS.search(url, begin, mark.start()):

@@ -131,7 +131,6 @@ def check_part_name(name: str) -> None:
 
 
 def _check_model(model: Any) -> None:
-    """Raise ``InvalidArgumentError`` if pydantic cannot check data against the type ``model``."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)

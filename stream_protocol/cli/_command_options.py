@@ -203,7 +203,6 @@ class Port(IntParam):
 
 
 def _whole_number(value: Any, least: int, most: int) -> int | None:
-    """Return ``value`` as an ``int``; ``None`` if it is not a whole number from ``least`` to ``most``."""
     try:
         number = int(value)
         return number if number == float(value) and least <= number <= most else None

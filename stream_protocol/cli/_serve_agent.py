@@ -276,9 +276,6 @@ class AgentServer:
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Start the export of OpenTelemetry data. With ``--metrics``, return the app with the route ``/metrics``,
-        otherwise the app itself.
-        """
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()

@@ -365,9 +365,6 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table of ``pyproject.toml`` that has the options of ``serve``. Returns an empty dictionary if there is
-    no such table.
-    """
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

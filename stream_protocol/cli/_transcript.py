@@ -129,7 +129,6 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return a line with the speaker's name. Returns an empty text if the previous text has the same speaker."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"

@@ -165,9 +165,6 @@ class _Conversation:
 
 
 def _with_approvals(message: UIMessage, *, approve: bool) -> UIMessage | None:
-    """Return the message with an answer to each request for approval. Returns ``None`` if no tool call needs
-    approval.
-    """
     if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
         return None
     parts = [

@@ -182,7 +182,6 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """Return the message as JSON. Lone surrogates are replaced, because UTF-8 cannot encode them."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

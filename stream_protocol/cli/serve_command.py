@@ -91,7 +91,6 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """If options cannot be combined, end the process with exit code 2."""
     require_option("--replay", {"session", "pace"})
     on_postgres = options.durable_url is not None and options.durable_url.startswith("postgres")
     if options.run_log_url is None and on_postgres and options.workers == 1:

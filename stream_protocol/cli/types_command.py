@@ -76,7 +76,6 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """Return one line about the difference between the file and ``expected``; ``None`` if there is no difference."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

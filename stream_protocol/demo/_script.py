@@ -203,7 +203,6 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
 
 
 def _usage(request: LlmRequest, *steps: Step) -> Step:
-    """Return the token usage of a reply. Each word counts as one token."""
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
     reply = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
@@ -211,7 +210,6 @@ def _usage(request: LlmRequest, *steps: Step) -> Step:
 
 
 def _nights(text: str) -> int:
-    """Return the number of nights that a message names, as a number or a word. Returns 2 if it names none."""
     named = re.search(r"\b(\w+) nights?\b", text, re.IGNORECASE)
     number = named[1].casefold() if named else ""
     numbers = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}

@@ -103,7 +103,6 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """Return how many executions of the run have already begun the call ``name``."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

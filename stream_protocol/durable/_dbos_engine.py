@@ -343,7 +343,6 @@ class DbosEngine:
         return do
 
     def _durable_runner(self, runner: Runner) -> Runner:
-        """Return a runner with durable copies of the agents. The copies are created once per runner."""
         if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
             durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)

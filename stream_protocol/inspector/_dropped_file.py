@@ -176,7 +176,6 @@ def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
-    """Return the recording in a file; ``None`` if the file is a captured stream of chunks."""
     try:
         return load_recording(path, session=session)
     except RecordingError:
@@ -291,7 +290,6 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return the JSON line of an entry that has no time."""
     return _json({kind: value}) + b"\n"
 
 

@@ -65,7 +65,6 @@ class InspectedChats(Chats):
         return orjson.dumps({"findings": findings})
 
     def _read_turns(self, path: Path) -> Sequence[Sequence[bytes]]:
-        """Return the entries of each turn in the file, as JSON."""
         turns: list[list[bytes]] = []
         for entry in numbered_entries(path, self.session):
             if entry.startswith(b'{"turn"'):

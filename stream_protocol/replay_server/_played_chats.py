@@ -147,7 +147,6 @@ class Chats:
         return iter(sorted(self.library, key=lambda entry: entry is not playing))
 
     def _earlier_messages(self, turn: LibraryTurn, last: PlayedChat) -> Sequence[UIMessage]:
-        """Return the messages of the chat before the user message to which ``turn`` responds."""
         if turn.follows(last.turn):
             return last.messages(self._ai_sdk)
         return last.before[:-1] if turn == last.turn else ()
@@ -167,7 +166,6 @@ class Chats:
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
-    """Return the client's messages up to and including ``target``."""
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)

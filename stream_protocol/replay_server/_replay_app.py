@@ -201,7 +201,6 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
 
 
 async def _read_step(request: Request) -> StepRequest:
-    """Return the step in the request's JSON body or query."""
     body = await read_small(request, MAX_STEP_BYTES, STEP_SENTENCE)
     try:
         values = parse_json(body) if body else dict(request.query_params)

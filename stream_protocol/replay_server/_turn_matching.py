@@ -126,7 +126,6 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the last assistant message that both the request and the recording have."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)
@@ -155,7 +154,6 @@ def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn |
 
 
 def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
-    """Return the turns of a recording, grouped by the assistant message to which they belong."""
     messages: list[list[TurnSummary]] = []
     for turn in entry.turns:
         if not turn.continues or not messages:

@@ -122,7 +122,6 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """Yield the user's answers to ``calls`` that the event contains."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

@@ -113,7 +113,6 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Open a connection. If the database server is full or starting, try again after pauses."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)

@@ -55,7 +55,6 @@ def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 def _fields(error: BaseException) -> Collection[str]:
-    """Return the field names of the pydantic object whose creation failed."""
     trace = error.__traceback__
     fields: Collection[str] = ()
     while trace is not None:

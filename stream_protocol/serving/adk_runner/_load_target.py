@@ -189,7 +189,6 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Return True if ADK's loader itself, and not the loaded code, raised the error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -197,6 +196,5 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

@@ -148,7 +148,6 @@ class NestedCall:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """Return an event of the calling agent that carries the given event of the nested agent."""
         reference = self.call.reference
         carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(

@@ -52,7 +52,6 @@ _served = WeakSet[ServedRunner]()
 
 
 def _resources(runner: Runner) -> set[int]:
-    """Return the ``id()`` of each toolset and plugin of the runner."""
     tools = [tool for node in agent_tree(runner.agent) for tool in getattr(node, "tools", None) or ()]
     toolsets = [tool for tool in tools if isinstance(tool, BaseToolset)]
     return {*map(id, toolsets), *map(id, runner.plugin_manager.plugins)}

@@ -170,7 +170,6 @@ def _has_valid_port(address: SplitResult) -> bool:
 
 
 def _no_uri(text: str) -> str:
-    """Return an error message for a text without a scheme, such as a product name or a file's path."""
     name = text.strip(":/").lower()
     form = _FORMS.get(_DRIVERS.get(name, name).partition("+")[0])
     if form is not None:

@@ -174,7 +174,6 @@ def _is_agent_config(file: Path) -> bool:
 
 
 def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that a file imports at its top level. The name of a relative import begins with its dots."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -262,7 +261,6 @@ class _Scope:
         return next((file.resolve() for file in files if is_file(file)), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """Return the class that the expression names: an ADK class, or a class of this file."""
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -295,7 +293,6 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with this dotted name; ``None`` for any other name."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

@@ -201,7 +201,6 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Let the app's plugins change the content, as ADK does for each user message."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )

@@ -193,7 +193,6 @@ def _is_file(file: Path) -> Advice:
 
 
 def _targets_with_dots(name: str) -> list[str]:
-    """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
         return [f"{module}:{attribute}"]

@@ -117,7 +117,6 @@ class AuditFile:
             file.write(b"\n" + line if line and self._ends_within_a_line() else line)
 
     def _ends_within_a_line(self) -> bool:
-        """Return True if the last record in the file was truncated. Return False for an unreadable file."""
         try:
             if not Path(self._path).is_file():
                 return False

@@ -64,7 +64,6 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """Yield the values in events that may be large."""
     for event in events:
         yield event.output
         yield event.actions.state_delta

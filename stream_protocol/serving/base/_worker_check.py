@@ -23,9 +23,6 @@ def warn_of_other_workers() -> None:
 
 
 def _several_configured() -> bool:
-    """Return True if ``WEB_CONCURRENCY`` is above 1. The servers uvicorn and gunicorn read this environment
-    variable.
-    """
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 

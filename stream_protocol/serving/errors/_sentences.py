@@ -235,7 +235,6 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """Return the class names of the error and its causes, including their base classes."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):

@@ -98,9 +98,6 @@ def _has_lost_connection(error: BaseException) -> bool:
 
 
 def _judged_by_code(error: BaseException) -> bool | None:
-    """Return True if the error's database code means an unavailable store, False for another code, and ``None`` without
-    a code.
-    """
     for name in ("sqlstate", "pgcode"):
         if isinstance(state := getattr(error, name, None), str):
             return state.startswith(_SQLSTATES)

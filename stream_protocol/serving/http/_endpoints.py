@@ -341,7 +341,6 @@ class ChatEndpoints:
 
 
 def _parse_choice(body: bytes) -> str:
-    """Return the version id in the body of ``choose_version``. Raises ``ChatRequestError`` (400, 422)."""
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version

@@ -130,7 +130,6 @@ class SharedUserWarning:
 
 
 def _addresses(request: Request) -> list[str]:
-    """Return the address of the client, and the addresses in the headers that proxies add."""
     client = [] if request.client is None else [request.client.host]
     return [*client, *_listed(request, "x-forwarded-for", "x-real-ip")]
 

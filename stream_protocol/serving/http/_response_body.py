@@ -49,5 +49,4 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """The ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

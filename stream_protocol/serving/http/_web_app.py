@@ -168,8 +168,5 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """Return the response for an ``HTTPException``: an unknown path, a wrong method, or an exception of the app's
-    hook.
-    """
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**API_HEADERS, **(error.headers or {})})
