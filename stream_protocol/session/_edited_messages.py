@@ -126,7 +126,7 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 
     ``stored``: the turn of the user message. If the user message was edited, or is not the newest, no steering message
     is kept. Otherwise, the steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the steering messages of the turn that a model call has read are also kept.
+    the turn's other steering messages are kept, too.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -143,7 +143,8 @@ def turn_to_rewind(
     The rewind also removes all turns after the returned turn.
 
     ``stored``: the stored turn of the user message; ``None`` if the message is not stored. Raises ``ChatRequestError``
-    (409) if the returned turn would share its invocation with a turn before it. ADK can rewind only whole invocations.
+    (409) if the turn to remove shares its invocation with a turn before it, because ADK can rewind only whole
+    invocations.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":

@@ -197,8 +197,11 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add results in the newest turn to the messages of earlier turns that have the calls. A stream does not
-        contain these results, because a client refuses outputs for calls of earlier messages."""
+        """Some results in the newest turn belong to calls of earlier turns. Add these results to the messages with the
+        calls.
+
+        A stream does not contain these results, because a client refuses outputs for calls of earlier messages.
+        """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[Result]] = {}
             for result in facts.results:

@@ -111,8 +111,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation of the imported history. ``name``: the preferred invocation id. If it is empty, too
-        long or already used, the invocation gets another id. ``only_first``: True to do nothing after the first
+        """Begin a new invocation of the imported history. ``name``: the preferred invocation id. If ``name`` is empty,
+        too long or already used, the invocation gets another id. ``only_first``: True to do nothing after the first
         invocation."""
         if only_first and self._invocations:
             return

@@ -107,8 +107,8 @@ def _closing_events(
     the end of the run.
 
     ``streamed``: events with text that the client received but ADK did not store. ``hidden``: stored events that the
-    client did not receive. If the client received an error text, some appended event must store it. So the result is
-    not empty if ``streamed`` is empty.
+    client did not receive. If the client received an error text and ``streamed`` is empty, the result has at least one
+    event, which can store the error text.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT

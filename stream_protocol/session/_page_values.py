@@ -169,8 +169,8 @@ def replace_context(invocation: InvocationContext, request: LlmRequest, context:
     """Replace the client's context in this model request, and in all later model requests of the run. The run config
     stores the context, because all agents of the run share it.
 
-    ``earlier``: the context to replace; ``None`` if there is none. The new context is inserted directly before the
-    user's message, as ADK does. If the request does not contain the user's message, the context comes first.
+    ``earlier``: the context to replace; ``None`` if there is none. Like ADK, this function inserts the context directly
+    before the user's message. If the request does not contain the user's message, the context comes first.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

@@ -141,8 +141,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return the events that the caller appends to the session directly before the user's message: the user's answers
-    in the same request, and the responses to denied calls.
+    """Return the events that the caller appends to the session, followed by the user's message. The events contain the
+    user's answers in the same request, and responses to denied calls.
 
     The response to the request does not show these events, because they belong to the previous assistant message.
     """

@@ -47,8 +47,8 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored. Clients have received the content of these
-        events."""
+        """Add the stored events of earlier executions of the run, whose workers died. Clients have received the content
+        of these events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:

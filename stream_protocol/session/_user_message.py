@@ -214,8 +214,8 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the end of an artifact's URL, from ``/<chat>/artifacts/`` on; empty for other URLs. The result equals the
-    ``artifact_path`` of the artifact."""
+    """Return the end of an artifact's URL, from ``/<chat>/artifacts/`` on, as ``artifact_path`` returns it. The result
+    is empty for other URLs."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 

@@ -24,8 +24,8 @@ _Awaited: TypeAlias = "list[list[str]]"
 
 
 def update_awaited(event: Event, state: Mapping[str, Any]) -> None:
-    """Find the calls that wait for the client after an event. If they change with the event, write the new value of the
-    state key ``AWAITED_KEY`` to the event. The event must not be stored yet.
+    """Find the calls that wait for the client after an event. If the event changes these calls, write the new value of
+    the state key ``AWAITED_KEY`` to the event. The event must not be stored yet.
 
     ``state``: the session's state before the event. An event with a rewind is not changed, because ADK restores the
     state.

@@ -1,13 +1,13 @@
 """Reads a conversation twice. The first reading finds the events that the client received, and their order. The second
 reading assigns each event to a message.
 
-``FirstReading`` is needed because an event can change events that are stored before it. It can remove (rewind) or hide
-them, or it can belong before them. Also, some events belong to no run, such as a state update by a monitor. Only with
-the events around such an event can the reader assign it to a message.
+The first reading (``FirstReading``) finds events that change the events stored before them. For example, an event can
+remove (rewind) earlier events, hide them, or belong before them. Some events belong to no run, such as a state update
+by a monitor. The message of such an event is known only from the events around it.
 
-``TranscriptReader`` then reads the events in the order in which the client received them. ``Transcript`` and the
-package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a new invocation id, and
-user events can be missing.
+The second reading (``TranscriptReader``) takes the events in the order in which the client received them.
+``Transcript`` and the package ``recording`` use it. In a recording, a continued response can have a new invocation id,
+and user events can be missing.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
     A rewind names an invocation. The rewind removes all events from the first event of the invocation up to the last
-    event before the rewind. If these events include other rewinds, those are removed, too. ADK removes the same events
-    from the model's prompt.
+    event before the rewind. Other rewinds among these events are also removed. ADK removes the same events from the
+    model's prompt.
     """
 
     def __init__(self) -> None:
@@ -115,9 +115,9 @@ class _Invocation:
 class FirstReading:
     """Finds ``HiddenEvents``, and invocations that begin a message without a user event.
 
-    Some requests for approvals and credentials are moved. ADK yields such a request before the tool responses of the
-    same step, but gives the request a later timestamp. So a store that sorts events by time returns the request after
-    the responses.
+    Some requests for approvals and credentials must be moved to their original position. ADK yields such a request
+    before the tool responses of the same step, but gives the request a later timestamp. So a store that sorts events by
+    time returns the request after the responses.
     """
 
     def __init__(self) -> None:

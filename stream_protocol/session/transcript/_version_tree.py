@@ -1,7 +1,7 @@
 """Finds the versions of user messages among all stored events of a session, including events that a rewind removed.
 
-User messages form a tree: the parent of a message is the message before it. Messages with the same parent are versions
-of one turn.
+User messages form a tree: the parent of a message is the user message before it. Messages with the same parent are
+versions of one message.
 
 A rewind removes the events of an invocation and all later events from the chat, but not from the store. A second rewind
 can remove the first one, by naming the first rewind's invocation. The messages that the first rewind removed then come
@@ -62,8 +62,8 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key for a message: larger if a later rewind removed the message, infinite if the message is in
-        the chat."""
+        """Return a sort key for a message: the number of the rewind's event that removed the message, or infinity if
+        the message is in the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
