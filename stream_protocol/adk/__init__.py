@@ -1,5 +1,5 @@
-"""Read ADK's events. Only this package accesses the fields of an event. ADK is not imported to read event objects, only
-to read events as JSON.
+"""Read ADK's events. Only this package accesses the fields of an event. Reading event objects does not import ADK, but
+reading events as JSON does.
 
     an event, or its JSON; live speech; an output of a remote agent (A2A)
         |  read

@@ -86,11 +86,12 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Return the stored ids of calls whose id in the client's message is not stored: client's id -> stored id.
+    """Find the stored id of each call that has a different id in the client's message. Returns: client's id -> stored
+    id.
 
     The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
     client has, and a second id for the complete event, which is stored. The n-th unknown call of a tool in the message
-    matches the n-th call of this tool in ``unanswered``.
+    matches the n-th unmatched call of this tool in ``unanswered``.
 
     ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored calls.
     """

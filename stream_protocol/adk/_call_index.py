@@ -175,7 +175,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index after ``known.rank`` has changed."""
+        """Update the index after the property ``rank`` of the call ``known`` has changed."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -210,7 +210,7 @@ class CallsUnderId:
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if ``condition`` returns True for the ``CallRank`` of at least one call."""
+        """Return True if at least one call meets ``condition``, which is a function of the call's ``rank``."""
         if self._index is None:
             return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
@@ -272,8 +272,11 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """For each ``CallRank``, yield the ``CallRank``, and a tuple of its oldest call's number and the call itself.
-        ``numbers``: call -> its number. An older call has a lower number."""
+        """Calls with equal ``CallRank`` form a group. For each group, yield the ``CallRank``, and a tuple of the oldest
+        call's number and this call.
+
+        ``numbers``: call -> its number. An older call has a lower number.
+        """
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -349,7 +352,7 @@ class OpenCalls:
 
 class CallMessages(Generic[T]):
     """Index of a chat's messages by their tool calls. Finds the message for a tool result that comes later: the newest
-    message with a call of this id and tool."""
+    message that has a call with this id and tool."""
 
     __slots__ = ("_by_call",)
 

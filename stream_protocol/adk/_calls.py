@@ -130,8 +130,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if they come
-        from an approval request."""
+        """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if name and
+        arguments come from an approval request."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)

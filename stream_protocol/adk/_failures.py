@@ -81,7 +81,8 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """Return the error text of a call whose result cannot be converted to JSON. ``error``: names the invalid value."""
+    """Return the error text of a call whose result cannot be converted to JSON. ``error``: an exception whose text
+    names the invalid value."""
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 

@@ -73,7 +73,7 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the recorded turn. ``error``: the exception of the iterator of events."""
+        """End the recorded turn. ``error``: the exception that the iteration over the events raised, or ``None``."""
         self._begin(None)
         match error:
             case None:
