@@ -25,8 +25,8 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request as a question about the call that needs approval. It shows the other kinds as
-    calls of client tools.
+    The client shows an approval request as a question about the call that needs approval. The client shows the other
+    kinds as calls of client tools.
     """
 
     APPROVAL = "approval"

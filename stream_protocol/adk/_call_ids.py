@@ -1,4 +1,4 @@
-"""Client ids for the calls of a chat.
+"""Client ids for the calls of a chat. A client id is the ``toolCallId`` of a call.
 
 A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique: a model may number the
 calls of each response from zero, and a workflow may use one id for all its questions.
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class CallIds(Collection[str]):
-    """The client ids of a chat's tool calls, in the order of the calls. ``taken``: the ids that are already used."""
+    """The client ids (``toolCallId``) of a chat's tool calls, in the order of the calls. ``taken``: the ids that are
+    already used."""
 
     __slots__ = ("_begin", "_earlier", "_numbers", "_places")
 
@@ -48,7 +49,7 @@ class CallIds(Collection[str]):
         return copied
 
     def new(self, adk_id: str | None) -> str:
-        """Add and return a new client id for a call. ``adk_id``: the call's id in ADK."""
+        """Add and return a new ``toolCallId`` for a call. ``adk_id``: the call's id in ADK."""
         call_id = adk_id if adk_id and adk_id not in self else self._numbered(adk_id or "")
         self._places[call_id] = len(self)
         return call_id
@@ -64,13 +65,14 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Return True if ``call_id`` is one of the chat's first ``count`` client ids."""
+        """Return True if ``call_id`` is among the first ``count`` ids of the chat's calls."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the chat's first ``count`` client ids."""
+        """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the first ``count`` ids of the chat's
+        calls."""
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]

@@ -62,11 +62,12 @@ class KnownCalls:
             self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin a new run. A call in the new run never counts as a repetition of a call in a run before it."""
+        """Begin a new run. A call in the new run never counts as a repetition of a call in an older run."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a tool call, and return it. ``shown``: True if the client gets the call, which then needs a client id."""
+        """Add a tool call, and return it. ``shown``: True if the client gets the call, which then needs a
+        ``toolCallId``."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -233,9 +234,8 @@ class KnownCalls:
     ) -> Answered:
         """Find the call that a function response answers (see ``find_answered``), and count the response.
 
-        If the response is the user's answer to an approval request, it does not count as a response to the call. The
-        next response with the call's id is the call's result. An answer to a request that a newer request has replaced
-        is ignored.
+        The user's answer to an approval request does not count as a response to the call. The next response with the
+        call's id is the call's result. An answer to a request that a newer request has replaced is ignored.
 
         ``speaker``: the author of the response; ``None`` if ADK stores the user as the author. ``reference``: the id,
         the tool and, if known, the number of the answered call. ``is_placeholder``: True if a real result will follow.

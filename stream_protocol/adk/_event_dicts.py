@@ -55,8 +55,7 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program. So the program gets this error as an exception, and the client does not get
-    it.
+    Such an item is a bug in the program. So the program gets an exception, and the error is not sent to the client.
     """
 
 

@@ -226,7 +226,7 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A source, and the range of ``EventFacts.text`` that is based on it, from ``start`` to ``end``."""
+    """A source, and the range of ``EventFacts.text`` that cites the source, from ``start`` to ``end``."""
 
     source: Source
     start: int

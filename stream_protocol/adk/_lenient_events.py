@@ -146,8 +146,8 @@ def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
     """Return the location of the value that a pydantic error names; ``None`` if there is none. ``path``: the path in
     the error.
 
-    The keys in the path and in the JSON may differ in case (camelCase, snake_case). The path also has steps that only
-    name a type of a union: they are skipped.
+    The keys in the path and in the JSON may differ in case (camelCase, snake_case). Steps of the path that only name a
+    type of a union are skipped.
     """
     location: _Location | None = None
     names: list[str] = []

@@ -77,7 +77,8 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """Values of a streamed text or thought. A partial event continues the text or thought if it has the same values."""
+    """Values of a streamed text or thought. A partial event continues the text or thought if the event has the same
+    values."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER``."""
@@ -148,8 +149,8 @@ def is_user_message(event: "Event") -> bool:
 
 
 def is_user_event(event: "Event") -> bool:
-    """Return True for an event of the user. The result of a task-mode agent also has the author ``user``, but it has a
-    node path, and does not count."""
+    """Return True for an event of the user. ADK also stores the results of task-mode agents with the author ``user``.
+    These events have a node path, and do not count."""
     return event.author == USER and not event.node_info.path
 
 

@@ -193,8 +193,8 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
     """End the conversion of a response in the same way as the recorded response ended.
 
-    ``end``: the recorded ending; ``None`` if it was not recorded, so that the events determine how the response ends.
-    ``failure``: the recorded text of the run's exception.
+    ``end``: the recorded ending; ``None`` if the events determine how the response ends. ``failure``: the recorded text
+    of the run's exception.
     """
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:

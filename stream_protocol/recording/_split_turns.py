@@ -119,11 +119,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the client ids of the calls before a user message that is edited or sent again; ``None`` for a new
-        user message.
+        """Return the ``toolCallId`` of each call before a user message that is edited or sent again. Returns ``None``
+        for a new user message.
 
-        Before the turn, the server removed the stored version of the user message, and all messages after it. A
-        recording does not contain this removal. So this method deletes the removed messages from ``_ids_by_message``.
+        The server has removed the stored version of an edited message, and all messages after it. A recording does not
+        contain this removal. So this method deletes the removed messages from ``_ids_by_message``.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:

@@ -188,7 +188,7 @@ def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
     """Return the texts and files for a new reply to a stored user message. A regeneration without an edit uses the
-    stored texts and files. Any other request uses those of ``message``."""
+    stored texts and files. Any other request uses the texts and files of ``message``."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)

@@ -279,8 +279,8 @@ class _PageTurn:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """Return the assistant message that a client has after it received these chunks. ``message``: the message that the
-    response continues; ``None`` for a new message.
+    """Return the assistant message that a client has after these chunks. ``message``: the message that the response
+    continues; ``None`` for a new message.
 
     An empty last step is left out, as in the client.
     """

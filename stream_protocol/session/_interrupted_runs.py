@@ -72,11 +72,11 @@ def completing_events(
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return error responses, as events, for the calls ``raised``, whose tools raised an exception. ADK stores no
-    responses for these calls. The caller must append the events after the run.
+    """Return error responses, as events, for calls whose tools raised an exception. ADK stores no responses for these
+    calls. The caller must append the events after the run.
 
-    ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. In this case, the
-    returned events have an error code.
+    ``transcript``: the complete session. ``raised``: the calls. ``run_failed``: True if the exception ended the run. In
+    this case, the returned events have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]

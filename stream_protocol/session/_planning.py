@@ -1,7 +1,7 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
-Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before it
-may contain answers to tool calls. The server uses only those answers that make no tool run.
+Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
+user message may contain answers to tool calls. The server uses only answers that make no tool run.
 
 If the newest message is an assistant message, the request answers calls of this message. An answer is used only if its
 call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs from

@@ -29,8 +29,8 @@ class RunOutput:
         self._response = response
 
     def end(self, error_text: str | None) -> None:
-        """Record that the response has ended. ``error_text``: the text of its ``error`` chunk; ``None`` if there is
-        none."""
+        """Record that the response has ended. ``error_text``: the text of the response's ``error`` chunk, or
+        ``None``."""
         self.error_text = error_text
 
     @property
@@ -47,8 +47,8 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add the stored events of earlier executions of the run, whose workers died. Clients have received the content
-        of these events."""
+        """Add the events that earlier executions of the run stored before their workers died. Clients have received the
+        content of these events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
@@ -110,7 +110,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event whose content is for the client only. The model does not read the copy."""
+    """Return a copy of the event. Only the client gets the content of the copy. The model does not read it."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))

@@ -93,7 +93,8 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """Return the schema with each ``anyOf`` and ``oneOf`` inside two ``not`` keywords, which accept the same values.
+    """Put each ``anyOf`` and ``oneOf`` of a schema inside two ``not`` keywords. Return the new schema, which accepts
+    the same values.
 
     For nested ``anyOf`` and ``oneOf``, jsonschema-rs creates an error for each combination, which can take seconds. For
     ``not``, jsonschema-rs creates only one error. The keywords in ``UNEVALUATED`` are removed, because they have a

@@ -100,7 +100,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
 
 def _clean_characters(event: Event) -> None:
     """Replace lone surrogates and U+0000 in all strings of the event, in place, because stores refuse these characters.
-    State values are not changed: the caller must make them storable before."""
+    State values are not changed: the caller must already have made them storable."""
     try:
         text = event.model_dump_json(exclude=_CLEAN, exclude_none=True, warnings=False)
     except Exception:  # noqa: BLE001 - pydantic's error for a lone surrogate; serializers of the app may raise anything

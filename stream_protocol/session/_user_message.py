@@ -40,8 +40,7 @@ def texts_and_files(
     """Yield the texts and files of a UI message, without empty texts. ``find_saved_file``: takes the URL of a file
     part, and returns the saved artifact that the URL links to, or ``None``.
 
-    Raises ``ChatRequestError`` for a refused file. Also raises it (413) for more than ``MAX_TEXTS_AND_FILES`` texts and
-    files.
+    Raises ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` texts and files (413).
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)

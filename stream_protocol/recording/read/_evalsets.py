@@ -92,7 +92,7 @@ def _is_answered(turns: list[EvalTurn]) -> bool:
 
 
 def _as_new_turn(turn: Any) -> Any:
-    """Return the turn in the newer format, if it has the format of an old evalset."""
+    """Convert a turn of an old evalset to the newer format. Any other turn is returned unchanged."""
     if not isinstance(turn, dict) or "query" not in turn:
         return turn
     uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]

@@ -1,4 +1,4 @@
-"""Types of the records that all formats are read as, and the errors for files that are not recordings."""
+"""Record types for all formats of recordings, and errors for files that are not recordings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

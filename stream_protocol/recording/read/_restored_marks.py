@@ -34,7 +34,7 @@ _MIN_FRAGMENTS: Final = 2
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark consecutive text events of an author as partial, if the author's next event repeats all their texts."""
+    """Mark consecutive text events of an author as partial, if the author's next event repeats all these texts."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -175,7 +175,7 @@ class _Questions:
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
         """Return the question that the user's response answers; ``None`` if there is none.
 
-        Some files store the id of the response in its name field.
+        Some files store the response's id in the field ``name``.
         """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:

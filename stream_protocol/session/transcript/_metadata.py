@@ -131,7 +131,7 @@ class EventMetadata:
 
     def is_of_another_run(self, mark: RunMark) -> bool:
         """Return True if a different run than ``mark`` stored the user event with this data. A client can send the same
-        request twice, so the method compares not only the idempotency keys but also the record ids."""
+        request twice. So the method compares the idempotency keys, and the ids of the runs' records in the engine."""
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
@@ -189,7 +189,7 @@ def kept_steering(event: Event) -> tuple[str, ...]:
 
 
 def is_appended(event: Event) -> bool:
-    """Return True for an event that this library has appended."""
+    """Return True if this library, and not ADK, has created the event."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 

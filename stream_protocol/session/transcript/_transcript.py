@@ -185,8 +185,8 @@ class Transcript:
     """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``events``: the stored events. ``call_ids``: the ids of calls before these events, if the session has more
-        events."""
+        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each call before these events, if the
+        session has more events."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
@@ -210,13 +210,13 @@ class Transcript:
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn; ``None`` if the agent began it, or if there is no turn. The client can answer only calls of
-        this turn."""
+        """The newest turn; ``None`` if the agent began this turn, or if there is no turn. The client can answer only
+        calls of the newest turn."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
         """Return the turn directly before ``turn``, or the newest turn if ``turn`` is ``None``. The result is ``None``
-        if there is no such turn, or if the agent began it."""
+        if there is no such turn, or if the agent began that turn."""
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None

@@ -6,8 +6,8 @@ remove (rewind) earlier events, hide them, or belong before them. Some events be
 by a monitor. The message of such an event is known only from the events around it.
 
 The second reading (``TranscriptReader``) takes the events in the order in which the client received them.
-``Transcript`` and the package ``recording`` use it. In a recording, a continued response can have a new invocation id,
-and user events can be missing.
+``Transcript`` and the package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a
+new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -222,7 +222,8 @@ class TranscriptReader:
         call_ids: CallIds | None = None,
     ) -> None:
         """``beginnings``: ids of the invocations that can begin a message without a user event; ``None`` if all can.
-        ``hidden``: the hidden, removed and moved events. ``call_ids``: creates the client ids of calls."""
+        ``hidden``: the events that the client did not receive, or received at another position. ``call_ids``: creates
+        the ``toolCallId`` of each call."""
         self._beginnings = beginnings
         self._hidden = hidden or HiddenEvents()
         self._numbers = count()
@@ -260,8 +261,8 @@ class TranscriptReader:
         """Begin a turn that has a ``TurnRecord`` in a recording. ``continues``: True if the turn continues the newest
         message.
 
-        ``earlier_ids``: the client ids of the calls that stay in the chat, if the turn removes other turns; otherwise
-        ``None``.
+        ``earlier_ids``: if the turn removes other turns, the ``toolCallId`` of each call that stays in the chat;
+        otherwise ``None``.
         """
         self._has_turns = True
         if earlier_ids is not None:
@@ -282,11 +283,11 @@ class TranscriptReader:
 
     def end_response(self) -> None:
         """Record that the newest response has ended. The agent's next event begins a message. If this event shows that
-        the user has approved a call, it begins only a response."""
+        the user has approved a call, the event begins only a response."""
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Take the next stored event, and yield the events to pass to ``read``. Usually, this is the same event.
+        """Take the next stored event, and yield the events to pass to ``read``. Usually, this is only the given event.
 
         Nothing is yielded for an event that a rewind removed. A moved event is yielded at its new position, and not
         again at its stored position.

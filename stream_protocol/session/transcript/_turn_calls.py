@@ -4,7 +4,7 @@ The client answers long-running calls: calls of client tools and of ``adk_reques
 that need approval. For a call that needs approval, ADK adds a call of ``adk_request_confirmation``. The id of this
 added call is the approval id.
 
-This module and the converter both use ``KnownCalls``, so a call gets the same client id in both.
+This module and the converter both use ``KnownCalls``, so a call gets the same ``toolCallId`` in both.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
 
 
 class CallReader:
-    """Reads the tool calls of a turn from complete events, in order. A call gets the same client id as in the
+    """Reads the tool calls of a turn from complete events, in order. A call gets the same ``toolCallId`` as in the
     converter."""
 
     def __init__(self, ids: CallIds) -> None:

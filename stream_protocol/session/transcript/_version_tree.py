@@ -166,7 +166,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a user message's client id and texts. Both stay equal if only the reply was regenerated."""
+    """Return a user message's id from the client, and its texts. Both stay equal if only the reply was regenerated."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 
