@@ -111,9 +111,9 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
     """Yield events to append at the end of a session, so that ADK sends no function responses to its remote agents
     (A2A). Each yielded event looks like an empty message from a remote agent.
 
-    ADK sends a remote agent all events after the agent's own newest event. After a stopped run, these may include
-    function responses that end unanswered calls. But a remote ADK agent refuses a user's message together with function
-    responses.
+    ADK sends a remote agent all events after the agent's own newest event. After a stopped run, these events may
+    include function responses that end unanswered calls. But a remote ADK agent refuses a user's message together with
+    function responses.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -238,8 +238,8 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the approval and credential requests of the remote agent, ``of_peer``. With these
-    requests, placeholder responses can be recognized."""
+    """Return ``actions`` with the remote agent's requests for approvals and credentials. With these requests,
+    placeholder responses can be recognized. ``of_peer``: the remote agent's actions, as JSON."""
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})

@@ -310,8 +310,8 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a partial event: its speech, and its error, because the complete event may not repeat the
-    error.
+    """Return the reports of a partial event: its speech and its error. The error is included because the complete event
+    may not repeat it.
 
     If a tool sent the event while it ran, the event's ``actions`` are also read. The ``actions`` of a model's partial
     event come again in the complete event.

@@ -45,7 +45,7 @@ class ReplayStep(Generic[T]):
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """Yield the SSE events of all turns of a recording, or of one turn. ``turn``: the number of this turn, from 1;
+    """Yield the SSE events of the turns of a recording. ``turn``: the number of the only turn to replay, from 1;
     ``None`` for all turns.
 
     The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.

@@ -110,7 +110,8 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event. Only the client gets the content of the copy. The model does not read it."""
+    """Return a copy of the event. Only the client gets the content of the copy. The model does not read this
+    content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))

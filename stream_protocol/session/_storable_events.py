@@ -56,7 +56,7 @@ _CLEAN: Final[Any] = {
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
-    If the result of a call has no JSON form, an error becomes the result. The same is done if the call wrote a state
+    If the result of a call has no JSON form, an error becomes the result. A call also gets an error if it wrote a state
     value without a JSON form. If the writer of a state value is unknown, all calls of the event get the error. Other
     values without a JSON form are left out. In all strings, lone surrogates and U+0000 become U+FFFD.
 

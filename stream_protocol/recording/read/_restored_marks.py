@@ -54,7 +54,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return True if the event ``piece`` has only text, the author of ``whole``, and no mark yet."""
+    """Return True if the event ``piece`` has only text, the author of ``whole``, and no field ``partial``."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece

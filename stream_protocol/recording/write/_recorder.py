@@ -42,8 +42,8 @@ class ChatRecorder(_BaseRecorder):
     """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: a function of your app that removes further secrets; see ``Redact``. Only the user that runs the process
-    can read the files. Raises ``OSError`` if the folder cannot be created.
+    ``redact``: a function of your app that removes further secrets; see ``Redact``. Only the process's system user can
+    read the files. Raises ``OSError`` if the folder cannot be created.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:

@@ -1,8 +1,8 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. The function ``json_value`` converts
-values from tools in recordings and in the converter. So a replayed event gives the same stream. ADK's own serialization
-is not used, because it refuses some values, and removes nulls from others.
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. Recordings and the converter convert the
+values of tools with the same function, ``json_value``. So a replayed event gives the same stream. ADK's own
+serialization is not used, because it refuses some values, and removes nulls from others.
 """
 
 from base64 import b64encode

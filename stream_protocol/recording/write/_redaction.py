@@ -93,7 +93,7 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The size of the searched data is limited. So the newest message is searched first, because the recorded requests
+    The size of the searched data is limited, so the newest message is searched first. Requests that were recorded
     before already contain the other messages.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))

@@ -164,7 +164,8 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The hidden, removed and moved events. Complete after all events have been added."""
+        """The events that are hidden from the client, removed by a rewind, or moved. Complete after all events have
+        been added."""
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
@@ -282,8 +283,8 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """Record that the newest response has ended. The agent's next event begins a message. If this event shows that
-        the user has approved a call, the event begins only a response."""
+        """Record that the newest response has ended. The agent's next event begins a message. But if this event shows
+        that the user has approved a call, the event begins a response in the newest message."""
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
