@@ -112,7 +112,7 @@ class ChatService:
         client tool, waits until the active run has ended.
 
         If this wait takes longer than ``stop_timeout``, the response begins without chunks, so that no client or proxy
-        times out. A refusal after this is sent as an ``error`` chunk.
+        times out. If the request is refused after that, the response is one ``error`` chunk.
 
         Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and neither starts nor
         interrupts a run.
@@ -239,8 +239,9 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Makes a chat continue from a chosen version of a message.
 
-        The chat then shows this version, and the messages that came after it when the chat last showed it. New messages
-        are added after these messages. Session state and artifacts are restored to this version, as after an edit.
+        The chat then shows this version, and the messages that followed this version when it was last shown. New
+        messages are added after these messages. Session state and artifacts are restored to this version, as after an
+        edit.
 
         ``version_id``: one of ``MessageVersions.ids``; may also be the present version. Raises ``ChatRequestError``:
         404 if this user has no such chat or version, 409 while a response is running.
@@ -313,7 +314,7 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
-        Unfinished requests for histories and the like can finish before the run log is closed.
+        Unfinished requests, such as those for histories, can finish before the run log is closed.
 
         If the service was created with an agent or an ``App``, its toolsets and plugins are also closed, unless another
         service still uses them. If it was created with a ``Runner``, the ``Runner`` stays open. Toolsets that belong

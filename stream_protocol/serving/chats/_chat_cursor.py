@@ -70,7 +70,7 @@ class ChatCursor:
         )
 
     def unread(self, chats: Sequence[Session]) -> list[Session]:
-        """Returns those of the chats that were on no previous page, newest first."""
+        """Returns the chats in ``chats`` that were on no previous page, newest first."""
         named = set(self.named)
         newest_first = sorted(((position(chat), chat) for chat in chats), key=lambda placed: placed[0], reverse=True)
         return [chat for place, chat in newest_first if place[1] not in named and place < self.from_top_to]

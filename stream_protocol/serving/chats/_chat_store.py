@@ -64,13 +64,15 @@ class ChatStore:
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, for callers outside of a request. Raises ``HookTimeoutError``, and the errors
-        of the session store.
+        """Returns the session of a chat within the time limit, for callers outside of a request. Raises
+        ``HookTimeoutError``, and the errors of the session store.
         """
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Calls ``read``, which reads or changes a chat of the user, within the limits. Returns its result."""
+        """Calls ``read``, which reads or changes a chat of the user, and returns its result. Limits the time and the
+        number of concurrent calls.
+        """
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:

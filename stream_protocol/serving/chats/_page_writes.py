@@ -64,7 +64,9 @@ class PageWrites:
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Marks the values of the last ``take`` as applied. They must be in the session's state."""
+        """Marks the values of the last ``take`` as applied. Call this method when the session's state contains the
+        values.
+        """
         taken, self._taken = self._taken, {}
         if not taken:
             return

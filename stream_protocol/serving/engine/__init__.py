@@ -1,6 +1,7 @@
 """Durable runs: if the worker of a run dies, another worker executes the run again.
 
-An orphaned run is an unfinished run of a dead worker. Its recovery is a new execution, or only the storing of its end.
+An orphaned run is an unfinished run of a dead worker. To recover it, a worker executes it again, or only stores its
+end.
 
 Where to change what:
 

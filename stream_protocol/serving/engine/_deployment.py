@@ -30,8 +30,8 @@ class _Placed(Protocol):
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores, without passwords. The names are equal on all workers. By the
-    names, an engine finds the runs of this deployment.
+    """Return the names of the app and of its stores, without passwords. The names are equal on all workers. An engine
+    finds the runs of this deployment by these names.
     """
     return Deployment(
         app=runner.app_name,

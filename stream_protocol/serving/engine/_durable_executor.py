@@ -63,8 +63,8 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of other workers' runs. If this worker is killed after this call, its runs do not count as
-        crashed.
+        """Ends the recovery of other workers' runs. If this worker is killed after this call, the engine does not count
+        a crash.
         """
         self._orphans.drain()
         self._local.drain()
@@ -130,8 +130,8 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run of the chat, and the chat's runs of dead workers. Returns False if the chat had none of
-        these.
+        """Stops the active run of the chat, and all orphaned runs: unfinished runs of dead workers. Returns False if
+        the chat had no run.
 
         When this method returns, the engine has stored the stop, so no worker executes a stopped run again. A worker
         that recovers a stopped run only stores its end. Runs that begin later are not stopped.
@@ -175,8 +175,8 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no run of a dead worker, or has a running response. Waits at most
-        ``ServiceTimes.recovery`` seconds. Always returns True.
+        """Waits until the chat has no orphaned run (an unfinished run of a dead worker), or has a running response.
+        Waits at most ``ServiceTimes.recovery`` seconds. Always returns True.
         """
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
@@ -191,6 +191,6 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the chat's runs of dead workers. Return none if the session store does not have the chat."""
+        """Return the orphaned runs of the chat. Return none if the session store does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

@@ -135,8 +135,8 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that may have crashed during the run. Workers that left the run to others do not count;
-        the current worker counts.
+        """The number of workers that may have crashed during the run. Workers that left the run to others do not count.
+        The last worker counts, even if it is alive.
         """
         return sum(state != "left" for state in self.executions.values())
 
@@ -197,12 +197,14 @@ class Engine(Protocol):
         """Closes the store of the engine. Other workers then recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``. May use a
-        thread, because calls are never concurrent.
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``. Calls are never
+        concurrent, so this method may use a thread.
         """
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return names of the parts of the runner whose model and tool calls the engine cannot store."""
+        """Return texts that name unsupported parts of the runner, such as agents. The engine cannot store the model or
+        tool calls of these parts.
+        """
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
@@ -241,6 +243,6 @@ class Engine(Protocol):
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes a run from the store of the engine, so that the run is not executed again.
 
-        If a model or tool call is active, the engine may keep its data until the call ends. ``has_ended``: True if this
+        The engine may keep the data of an active model or tool call until this call ends. ``has_ended``: True if this
         worker has executed the run to its end.
         """

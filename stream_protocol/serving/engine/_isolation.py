@@ -48,8 +48,9 @@ class Isolation:
         """Context manager for a suspect: a run that may crash its worker. Two suspects are never executed together.
         Yields True if the run is the only run of this worker.
 
-        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If they have ended, new runs
-        wait for the same time before they start. ``let_in``: called before they start; must not raise.
+        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
+        may start after another ``ServiceTimes.alone`` seconds. ``let_in``: function that is called before new runs may
+        start. It must not raise an exception.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

@@ -40,7 +40,7 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run-log id of the execution that this one
+    """One execution of a durable run on this worker. ``earlier``: the run-log id of the execution that this execution
     repeats; ``None`` for a new run.
     """
 
@@ -79,8 +79,8 @@ class LocalRun:
 class LocalRuns:
     """The durable runs of this worker. Reports their states to the engine.
 
-    A failed report of an end is repeated. Until it succeeds, the chat can have no other run, because another worker
-    could continue the ended run.
+    A failed report of an end is repeated. Until the report succeeds, the chat can have no other run, because another
+    worker could continue the ended run.
     """
 
     def __init__(self, service: DurableService) -> None:
@@ -124,8 +124,8 @@ class LocalRuns:
         - An ended run is deleted from the engine.
         - A run that other workers continue is marked as ``left``.
 
-        A run may lose its lease, the right to be the active run of the chat. A new run that loses it before it begins
-        is deleted. A recovered run stays in the engine, and other workers recover it.
+        If a new run loses the lease of the chat before it begins, the run is deleted. If a recovered run loses this
+        lease, the run stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None

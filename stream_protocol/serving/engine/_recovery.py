@@ -1,5 +1,5 @@
 """Provides ``Recovery``, which executes the run of a dead worker again. If the client has already received the end of
-the response, it only stores this end.
+the response, ``Recovery`` only stores this end.
 """
 
 from __future__ import annotations

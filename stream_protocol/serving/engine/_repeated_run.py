@@ -43,8 +43,8 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message. Store those texts that are only in
-        the run log.
+        """Return the partial texts that come before a steering message. A partial text is the text of a model call
+        during which a worker died. Store those texts that are only in the run log.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
@@ -52,7 +52,9 @@ class RepeatedRun:
         return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
 
     async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Yield the events of this execution, and the partial texts of earlier executions at their positions."""
+        """Yield the events of this execution, and the partial texts of earlier executions at their positions. A partial
+        text is the text of a model call during which a worker died.
+        """
         sessions, execution = self._sessions, self._execution
         async with aclosing(events):
             async for event in events:
@@ -70,9 +72,10 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the partial texts that are only in the run log, and return their events. Later calls return no events.
+        """Store the texts of interrupted model calls that are only in the run log, and return their events. Later calls
+        return no events.
 
-        ``taken``: events of stored partial texts that the response does not yet contain.
+        ``taken``: events with stored texts that the response does not yet contain.
         """
         if self._has_shown_all:
             return []

@@ -135,8 +135,9 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
-        The previous worker may only be paused. Its copy of the session is outdated after this event. If it reads the
-        session again, it finds the event: see ``is_overtaken``. ``execution``: the run-log id of the new execution.
+        The previous worker may only be paused. Its copy of the session is outdated after this event. If the previous
+        worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the run-log id of the
+        new execution.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
@@ -212,7 +213,7 @@ class ResumedSessions(DelegatingSessions):
 
 
 def _is_written_state(event: Event) -> bool:
-    """Return True for an event that only stores state, which the client has written during the run."""
+    """Return True for an event that only stores session state. The client has written this state during the run."""
     return event.author == USER and event.content is None and bool(event.actions.state_delta)
 
 

@@ -1,6 +1,6 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-An end is the outcome of a response, with its error text: see ``ToldEnd``. It is stored as soon as the client has
+An end is the outcome of a response, with its error text: see ``ToldEnd``. An end is stored as soon as the client has
 received it. No worker executes a run with a stored end again.
 """
 
@@ -67,7 +67,7 @@ class RunEnds:
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. An unfinished response gets the end ``abort``.
 
-        The end ``finish`` is not stored. A new execution of the run only repeats it.
+        The end ``finish`` is not stored, because a new execution of the run also ends with ``finish``.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")

@@ -60,7 +60,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with ``text``, which replace the deleted events of a run."""
+    """Return SSE events that contain ``text``. They are used in place of the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [

@@ -106,8 +106,8 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One chat request. Call ``respond`` once.
 
-    ``begins_run=False``: the request only gets a running response to an equal request. ``interrupts=False``: the
-    request is refused (409) if the chat has an active run.
+    ``begins_run=False``: the request begins no run, and only gets the running response to an equal request.
+    ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
     ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request affects the request. Its
     message is then stored without a reply.
@@ -157,8 +157,8 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request must wait for long, the response begins without chunks. A refusal after this is sent as an
-        ``error`` chunk.
+        If the request must wait for long, the response begins without chunks. If the request is refused after that, the
+        response is one ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -185,7 +185,7 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim, and the request's places within the limits. Do nothing with them if a run has started."""
+        """Release the claim, and the request's places within the limits. If a run has started, the run keeps them."""
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:
@@ -370,7 +370,7 @@ class RequestLifecycle:
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
     """Accept a request when its input is stored: the message, or all answers to tool calls. If the user stops the run
-    before that, the request is refused, even if denials were stored.
+    before its input is stored, the request is refused, even if denials were stored.
     """
     if not run.is_open:
         scope.accept(answers)

@@ -112,8 +112,9 @@ class EventBuffer:
     def ack(self, count: int | None) -> None:
         """Sets the number of events that the store of the run log has.
 
-        The buffer then merges only events that the store has and that every reader has read. Readers get the end of the
-        response only when the store has all events. With ``None``, the buffer ignores the store.
+        The buffer may merge old events into longer events to save memory. After this call, it merges only events that
+        the store has. Readers get the end of the response only when the store has all events. With ``None``, the buffer
+        ignores the store.
         """
         self._copied = count
         if self._closed:
@@ -135,8 +136,8 @@ class EventBuffer:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
         Each item that the reader yields contains one or more events, up to ``PIECE_BYTES`` in total. ``rebuild``: True
-        for a client that lacks the earlier content of the message. This client gets ``past`` after the first event,
-        which is the ``start`` chunk.
+        for a client that lacks the content that the message had before this response. This client gets ``past`` after
+        the first event, which is the ``start`` chunk.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -219,7 +220,9 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return the number of events that may be merged: the store has them, and all readers have read them."""
+        """Return the number of events that may be merged into longer events. The store has these events, and all
+        readers have read them.
+        """
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 

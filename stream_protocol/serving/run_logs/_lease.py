@@ -89,8 +89,8 @@ class SharedLease:
     async def look_for_stop(self) -> None:
         """Reads the id of the chat's newest stop from the store, and sets ``newest_stop``.
 
-        Call this method only after the worker receives renewal requests. Otherwise, a stop between the two steps could
-        be missed.
+        Later stops arrive with renewal requests. Call this method only when the worker already receives renewal
+        requests.
         """
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 

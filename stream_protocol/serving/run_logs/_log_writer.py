@@ -1,8 +1,9 @@
 """Copies the events of a run to the store while the run writes them. Other workers read the events with ``_log_tail``.
 
-Each batch of events states the number of events before it. The store appends the batch only if it has exactly this
-number of events of the run. A repeated batch is therefore stored only once. The store replies with its number of
-events. After a fail-over has lost events, this number is smaller, and the next batch begins with the first lost event.
+Each batch of events states how many events come before the batch. The store compares this number with the number of
+events that it has, and appends the batch only if they are equal. A repeated batch is therefore stored only once. The
+store replies with its new number of events. After a fail-over has lost events, this number is smaller than expected,
+and the next batch begins with the first lost event.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 run.
 
 ``SharedRunLog`` implements the interface for several workers, and needs only a ``RunStore``. Other run logs implement
-``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
+``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has tests for run logs and for stores.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def check_bounds(bounds: object) -> None:
 
 
 def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
-    """Return the phase of a run that this worker executes. ``is_open``: True after ``Lease.open`` was called."""
+    """Return the phase of a run that this worker executes: ``claimed``, ``open`` or ``closed``. ``is_open``: True after
+    ``Lease.open`` was called.
+    """
     return "claimed" if not is_open else "closed" if log.closed else "open"
 
 
@@ -127,8 +129,8 @@ class Lease(Protocol):
 
     @property
     def newest_stop(self) -> str:
-        """The id of the newest stop of the chat, read after the claim: see ``RunLog.newest_stop``. For later stops, the
-        run log calls ``RunHandle.stop``.
+        """The id of the last request to stop the chat, read when this run claimed the chat. For later stop requests,
+        the run log calls ``RunHandle.stop``.
         """
 
     @property
@@ -205,16 +207,16 @@ class RunLog(Protocol):
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Stops the active run of a chat, on any worker. Returns True if a run was stopped.
 
-        ``run_id``: stop only the run with this id. Without ``run_id``, the run log also stores a new stop id for
-        ``newest_stop``, even if the chat has no run.
+        ``run_id``: stop only the run with this id. A stop without ``run_id`` gets a new id, which ``newest_stop`` then
+        returns, even if the chat has no run.
         """
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop, from any worker; an empty string if the chat was not stopped in the
-        last minute.
+        """Returns the id of the last request to stop the chat, from any worker. Returns an empty string if the chat was
+        not stopped in the last minute.
 
-        A request reads this id when it arrives, and again when it claims the chat (``Lease.newest_stop``). If the two
-        ids differ, the user has stopped the chat in between, so the request is stopped.
+        A chat request reads this id when it arrives, and again when it claims the chat (``Lease.newest_stop``). If the
+        two ids differ, the user has stopped the chat in between, so the chat request is stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:

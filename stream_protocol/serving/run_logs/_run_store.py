@@ -71,7 +71,7 @@ class LeaseTimes:
 
     @property
     def healthy_ms(self) -> int:
-        """Milliseconds: a renewal is late if less than this time of the lease remains."""
+        """The renewal of a lease is late if the lease has fewer milliseconds left than this value."""
         return _milliseconds(self.lease / 2)
 
     @property
@@ -237,9 +237,9 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
-        If a fail-over has lost the lease, the store writes the lease again, even if an older run seems to hold the
-        chat. Stops of that older run do not stop this run. A stop of the whole chat does stop this run, even if it came
-        while the lease was lost. A stored phase ``closed`` stays ``closed``.
+        If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
+        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even if it came while the
+        lease was lost. A stored phase ``closed`` stays ``closed``.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.
@@ -250,7 +250,8 @@ class RunStore(Protocol):
         hold the lease.
 
         Appends nothing if the log is complete, or if its number of events differs from ``piece.entry.after``. A batch
-        that ends the log also changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
+        that ends the log also changes the phase of the run from ``open`` to ``closed``. The phase ``claimed`` does not
+        change.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -259,11 +260,11 @@ class RunStore(Protocol):
         """
 
     async def free(self, run: RunIdentity) -> None:
-        """Ends the lease of the run, if the run holds the lease of the chat. A log that is not complete gets the end
-        ``BROKEN``.
+        """Ends the lease of the run. Does nothing if the run does not hold the lease of the chat. A log that is not
+        complete gets the end ``BROKEN``.
 
-        Also increases the newest token of the chat, so that a later ``renew`` of this run returns ``None``. After this
-        call, the store keeps the events of the run for ``LeaseTimes.log_retention``.
+        Also increases the newest fencing token of the chat, so that a later ``renew`` of this run returns ``None``.
+        After this call, the store keeps the events of the run for ``LeaseTimes.log_retention``.
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:

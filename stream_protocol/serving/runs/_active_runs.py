@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a turn with a steering message, if the message came too late for the previous
-        run. A steering message is a user message to an active run.
+        """Sets the function that begins a turn with a steering message: a user message to an active run. The function
+        is called if the message came too late for the run.
         """
         self._begin_turn = begin_turn
 
@@ -103,8 +103,8 @@ class ActiveRuns:
         """Claims the chat for a new run. If the chat has an active run that is not stopping, returns that run instead.
 
         Waits for the end of the active run if it is stopping, its worker may be dead, or the session store lacks the
-        chat. A waiting request takes a place in ``waiting``. At the limit of waiting requests, it is refused (429,
-        503).
+        chat. ``waiting``: counts this request toward the limit of waiting requests. At the limit, a request that must
+        wait is refused (429, 503).
 
         ``request``: ``None`` for a change of the chat without a run. ``since_stop``: see ``Run``. ``begins_run``: False
         to find only an active run with the same idempotency key.
@@ -298,7 +298,7 @@ class ActiveRuns:
         return bool(self._runs)
 
     def close(self) -> None:
-        """Refuses all later claims. Leaves runs that can be recovered to other workers, and stops all other runs of
+        """Refuses all later claims. Leaves recoverable runs to other workers, and stops all other runs of
         this worker.
         """
         self._closing.set()
@@ -366,8 +366,8 @@ class ActiveRuns:
         """Wait while the chat has a run for which ``goes_on`` returns True, until the event-loop time ``deadline``.
         Return the run of the chat after the wait.
 
-        After ``close``, a run of another worker is only waited for briefly. Then raises ``ChatRequestError`` (503).
-        With ``until_close``, raises this error immediately after ``close``.
+        After ``close``, wait only briefly for a run of another worker, then raise ``ChatRequestError`` (503). With
+        ``until_close``, raise this error immediately after ``close``.
         """
         begun = _now()
         while True:

@@ -1,9 +1,9 @@
 """Provides ``prevent_auto_resend``, which keeps a client from sending the same answers to tool calls again and again.
 
-A client with ``sendAutomaticallyWhen`` sends its answers again if all tool calls of the last message have outputs. This
-happens if the server cannot use the answers yet. For example, the agent needs two approvals, and the client sent only
-one. The response then ends with an error, because no client sends automatically after an error. The user's next answer
-is sent as usual.
+A client with ``sendAutomaticallyWhen`` sends its answers as soon as all tool calls of the last message have outputs. If
+the server cannot use the answers yet, the client would send them again after each response. For example, the agent
+needs two approvals, and the client sent only one. The response then ends with an error, because no client sends
+automatically after an error. The user's next answer is sent as usual.
 """
 
 import logging

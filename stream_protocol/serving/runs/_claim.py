@@ -34,8 +34,8 @@ class NotRecordedError(Exception):
 class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored.
 
-    Use it in a ``with`` statement, which releases the claim at its end unless ``start`` was called. ``release``:
-    function that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    Use a claim in a ``with`` statement, which releases it at the end unless ``start`` was called. ``release``: function
+    that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
@@ -63,7 +63,7 @@ class Claim:
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps a slot within the limits of runs until the claim is released."""
+        """Keeps a slot until the claim is released. A slot counts toward the limits of active runs."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)
@@ -81,8 +81,8 @@ class Claim:
     async def wait_until_accepted(self) -> None:
         """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        If the run ends before that, raises ``ChatRequestError`` (409 after a stop, 503 for an unreachable store), or
-        the exception of the agent.
+        The run may end before the message is stored. Then raises the exception of the agent, or ``ChatRequestError``:
+        409 after a stop, 503 for an unreachable store.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())

@@ -103,9 +103,7 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after this error, now or when the session store is reachable
-        again.
-        """
+        """Return True if another worker recovers the run after this error."""
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
         if can_continue := run.is_open or run.is_recovered or job.is_rewound:
@@ -185,8 +183,8 @@ class RunWork:
 class Executor:
     """Executes the runs of a service without an engine. A run is lost if its worker dies.
 
-    The methods for runs of dead workers do nothing in this class; ``DurableExecutor`` implements them. All methods
-    except ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
+    An orphaned run is an unfinished run of a dead worker. The methods for orphaned runs do nothing in this class. All
+    methods except ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
     """
 
     def __init__(self, runs: ActiveRuns, work: RunWork) -> None:
@@ -207,36 +205,40 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the run that a request with the same idempotency key began on a worker that is now dead.
+        """Recovers an orphaned run (an unfinished run of a dead worker) that was begun by an equal request. Equal
+        requests have the same idempotency key. Other orphaned runs do not change.
 
-        ``claim``: the right of the current request to begin a run, which the recovered run uses. Other runs of dead
-        workers do not change.
+        ``claim``: the right of the current request to begin a run, which the recovered run uses.
         """
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers all runs of the chat that belonged to dead workers. The calling request then waits for
+        """Recovers all orphaned runs of the chat: unfinished runs of dead workers. The calling request then waits for
         their ends.
         """
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels all runs of the chat that belonged to dead workers. The caller must hold the lease of the chat."""
+        """Cancels all orphaned runs of the chat: unfinished runs of dead workers. The caller must hold the lease of the
+        chat.
+        """
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run of the chat, and the chat's runs of dead workers. Returns False if the chat had none of
-        these.
+        """Stops the active run of the chat, and all orphaned runs: unfinished runs of dead workers. Returns False if
+        the chat had no run.
         """
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has a run of a dead worker that has not stored its user message."""
+        """Returns True if the chat has an orphaned run (an unfinished run of a dead worker) that has not stored its
+        user message.
+        """
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no run of a dead worker."""
+        """Waits up to ``seconds`` until the chat has no orphaned run: an unfinished run of a dead worker."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no run of a dead worker. Returns True if the caller must look for an active run
-        again.
+        """Waits until the chat has no orphaned run: an unfinished run of a dead worker. Returns True if the caller must
+        look for an active run again.
         """
         return False

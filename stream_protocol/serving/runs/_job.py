@@ -205,8 +205,8 @@ class Job:
         """Yield steering messages (user messages to an active run) that earlier runs have accepted and that no model
         has read. The message that begins this run is omitted.
 
-        ``beginning``: the client's id of that message. Messages sent before it lose their own context, because the
-        context of this run is newer.
+        ``beginning``: the client's id of that message. Messages before it are yielded without their context, because
+        the context of this run is newer.
         """
         is_newer = False
         for message in self.transcript.waiting:

@@ -34,7 +34,7 @@ def observed_sessions(
     message, or answers to tool calls.
 
     If the run is stopped before answers are stored, the service raises ``StoppedBeforeStoredError``. If some of the
-    answers are already stored, it also stores the rest.
+    answers are already stored, the service also stores the rest.
 
     ``compactions``: list to which the compaction events of ADK are added. ``known``: the number of events that this run
     has read. If another run has stored a later message, the service raises ``LeaseLostError``.

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The kind of end of a response, for the hook ``on_finish``."""
+    """Tells the hook ``on_finish`` how a response ended."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""

@@ -114,7 +114,9 @@ class Run:
 
     @property
     def outcome(self) -> Ending | None:
-        """The kind of end of the response; ``None`` before its end, or if the run has no response."""
+        """The end of the response: ``finish``, ``error``, ``timeout`` or ``abort``. ``None`` before the end, or if the
+        run has no response.
+        """
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
@@ -344,7 +346,7 @@ class Run:
 
     def repeat_error_text(self, text: str) -> None:
         """Sets the error text that a client received from an earlier execution of the run. If the response ends with an
-        error, it ends with this text.
+        error, the error has this text.
         """
         self._response.repeat_error_text(text)
 

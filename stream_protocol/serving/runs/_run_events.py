@@ -33,16 +33,16 @@ MAX_WAITING: Final = 256
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
     """Run an agent, as ``runner.run_async`` does, and yield the agent's events. Pass the events to ``stream_sse``.
 
-    In contrast to ``runner.run_async``, this function also yields the following events. The session stores the work of
-    nested agents, so that ``session_to_messages`` can show it.
+    In contrast to ``runner.run_async``, this function also yields:
 
-    - Events of agents in an ``AgentTool``.
+    - Events of agents in an ``AgentTool``. The session stores these events, so that ``session_to_messages`` can show
+      them.
     - Data and progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``.
     - Compaction events of ADK.
 
     If the caller is slow, the agents wait. At most 256 events wait, plus one event for each running ``AgentTool``. The
     functions ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, a tool's data is sent with
-    the tool's result. Transient data is then dropped.
+    the tool's result. In this case, transient data is dropped.
 
     The runner is not changed. ``session_id`` and ``arguments`` are passed to ``runner.run_async``. If the generator is
     closed, the run ends.

@@ -40,9 +40,10 @@ events."""
 
 
 class RunResponse:
-    """The response of one run. The response begins with the first event of the run, at the latest when the run ends.
+    """The response of one run. It begins with the first event of the run. If the run has no event, the response begins
+    when the run ends.
 
-    ``output``: compares the response with the events that ADK has stored for the run.
+    ``output``: object that compares the response with the events that ADK has stored for the run.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
@@ -164,7 +165,7 @@ def _error_text(ending: Sequence[bytes]) -> str | None:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or after the start of a
-    response failed.
+    """Return an empty response. Used if the run was stopped before its start, or if its response could not
+    be started.
     """
     return StartedResponse(sse_conversion((), None, Settings()))

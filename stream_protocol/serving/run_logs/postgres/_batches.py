@@ -24,10 +24,10 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Collects items, and processes them in batches.
 
-    A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed.
+    An item waits ``GATHER_SECONDS`` for more items, and until the previous batch is processed.
 
-    ``do``: processes the items of a batch, and returns the results in the same order. If ``do`` raises, ``add`` raises
-    the exception for each item. ``size``: returns the size of an item in bytes.
+    ``do``: function that processes the items of a batch, and returns the results in the same order. If ``do`` raises an
+    exception, ``add`` raises it for each item. ``size``: function that returns the size of an item in bytes.
     """
 
     def __init__(

@@ -141,8 +141,8 @@ class Connections:
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
         """Executes a statement, and returns its rows. Raises ``RunLogError``. After a lost connection, tries once more.
 
-        ``urgent``: True to give this statement a connection before other waiting statements. The time limit of the
-        statement starts when it gets a connection.
+        ``urgent``: True to give this statement a connection before other waiting statements. The wait for a connection
+        does not count toward the time limit of the statement.
         """
         text = statements.named(statement, self._prefix)
 

@@ -95,8 +95,8 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. For a cluster only ``redis+cluster``, because its URL may name any
-        of its nodes.
+        """The address of the database. For a cluster only ``redis+cluster``, because the URL may name any node of the
+        cluster.
         """
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
@@ -194,7 +194,7 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Context manager: limit the time of a command. ``aclose`` ends this time immediately."""
+        """Context manager: limit the time of a command."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()

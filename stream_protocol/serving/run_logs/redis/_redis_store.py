@@ -175,7 +175,7 @@ class RedisStore:
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """Returns entries from the Redis stream of the run. The id of an entry begins with the number of events up to
-        its end.
+        and including the entry.
         """
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
@@ -206,7 +206,7 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in the reply of ``XREAD``: a mapping in RESP3, a list or ``None`` in RESP2."""
+    """Return the entries in a reply of ``XREAD``. The reply is a mapping in RESP3, and a list or ``None`` in RESP2."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]
@@ -230,13 +230,13 @@ class RedisRunLog(SharedRunLog):
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     Each deployment in a Redis needs its own prefix.
-    ``lease``: time after which a dead worker loses its chats. All workers must use the same value.
-    ``expiry``: time for which the events of an ended run are kept.
+    ``lease``: time after which a dead worker's chats accept new runs. All workers must use the same value.
+    ``expiry``: time for which an ended run's events are kept.
     ``bounds``: limits of each response: see ``LogBounds``.
 
-    Times are seconds. Deployments with equal prefixes, app names, user ids and chat ids share their chats. A worker
-    that does not renew its leases within ``lease`` loses its chats. A run ends in an error if its lease cannot be
-    renewed for five sixths of ``lease``.
+    Times are seconds. If two deployments use the same prefix, chats with equal app name, user id and chat id count as
+    one chat. A worker renews the lease of each of its runs. If a lease cannot be renewed for five sixths of ``lease``,
+    the run ends in an error.
 
     No run starts while Redis is unreachable. Runs that have started survive an outage of less than a third of
     ``lease``. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or
