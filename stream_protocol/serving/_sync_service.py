@@ -51,9 +51,8 @@ class SyncChatService:
     raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
     time.
 
-    ``keep_alive``: after this number of seconds without data, the stream sends a comment; ``None`` for no comments.
-    Without comments, a WSGI server may not detect a disconnected client, because it detects this only when it sends
-    data.
+    ``keep_alive``: after this number of seconds without data, the stream sends a comment; ``None`` for no comments. A
+    WSGI server detects a disconnected client only when it sends data, such as a comment.
 
     ``allow_origins``: other origins whose pages may change data, in addition to this server's pages. The method
     ``admit`` refuses requests from all other origins.
@@ -161,7 +160,6 @@ class SyncChatService:
                     self._leave(portal, events)
 
     def _leave(self, portal: BlockingPortal, events: AsyncGenerator[bytes]) -> None:
-        """Close a stream whose client has disconnected."""
         try:
             closing = portal.start_task_soon(events.aclose)
         except RuntimeError:  # called by the garbage collector, in the thread of the event loop

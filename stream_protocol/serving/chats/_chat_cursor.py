@@ -1,7 +1,7 @@
 """Provides ``ChatCursor``, which marks where the next page of the list of chats begins.
 
-A chat that changes moves to the top of the list, so a position is not enough. A cursor also names each chat on the
-previous pages. See ``docs/decisions/the-list-of-chats.md``.
+A changed chat moves to the top of the list. A position alone would therefore repeat or omit chats. A cursor also names
+each chat on the previous pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ async def rewind_session(
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores session state that a plugin needs and that a rewind has removed. Each run needs this, because a worker
-    may die between a rewind and the repair.
+    """Restores session state that a plugin needs, if a rewind has removed it. Each run needs this, because a worker may
+    die between a rewind and the repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
         invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()
@@ -120,7 +120,7 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
     """Return True if another run, or a later execution of this run, has stored an event.
 
     This can happen if a fail-over of the run log has lost the lease of the run. ``events``: the events since the run
-    began. ``execution``: the run-log id of this execution.
+    began. ``execution``: the id of this execution in the run log.
     """
     newest = execution
     for event in events:

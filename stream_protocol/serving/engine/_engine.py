@@ -177,7 +177,7 @@ class Execution(Protocol):
 
 
 class Engine(Protocol):
-    """The interface of an engine: the store of unfinished runs, and of the results of their model and tool calls."""
+    """The interface of an engine, which stores unfinished runs, and the results of their model and tool calls."""
 
     @property
     def is_shared(self) -> bool:

@@ -102,5 +102,4 @@ class Isolation:
         self._changed = asyncio.Event()
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
-        """Wait until a value of this object changes, or the event ``stopped`` is set."""
         await wait_for_first(self._changed.wait(), stopped.wait())

@@ -40,8 +40,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run-log id of the execution that this execution
-    repeats; ``None`` for a new run.
+    """One execution of a durable run on this worker. ``earlier``: the id of the repeated execution in the run log;
+    ``None`` for a new run.
     """
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
@@ -171,8 +171,8 @@ class LocalRuns:
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Delete an ended run of this worker from the engine. If another worker has begun to recover the run, delete it
-        only if its response has finished.
+        """Delete an ended run of this worker from the engine. Keep a run without the end ``finish`` if another worker
+        has begun to recover it.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)

@@ -193,7 +193,6 @@ class OrphanedRuns:
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove data about runs that have ended. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):
@@ -201,7 +200,6 @@ class OrphanedRuns:
                 del noted[record_id]
 
     def _note_failure(self, record: RunRecord, error: Exception) -> None:
-        """Log the first failed recovery of a run. Count the failure, unless a store was unreachable."""
         if record.id not in self._failures:
             logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
             log_error(logger, error)

@@ -162,7 +162,7 @@ class Recovery:
             await self._end(ToldEnd("error", text))
 
     async def _end_as_told(self, end: ToldEnd) -> None:
-        """Store the end that the client has received and that the dead worker has not stored in the session."""
+        """Store the end that the client has received. The dead worker has not stored this end in the session."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)

@@ -39,8 +39,8 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """The session service of a run that is executed again. The run gets the session as it was before its first
-    execution.
+    """The session service of a run that is executed again. The run reads the session without the events of its earlier
+    executions.
 
     If a new event equals a stored event of an earlier execution, the event is not stored again, and gets the stored id.
     ``stored``: the session with all events in the store.
@@ -105,7 +105,7 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def executions(self) -> tuple[str, ...]:
-        """The run-log ids of the earlier executions, the oldest first."""
+        """The ids of the earlier executions in the run log, the oldest first."""
         recoveries = (EventMetadata.of(event).execution for event in self.earlier)
         return (self._record_id, *(execution for execution in recoveries if execution is not None))
 
@@ -116,8 +116,8 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def accepted(self) -> list[AcceptedMessage]:
-        """The steering messages (user messages to an active run) that earlier executions have accepted, and that the
-        agent has not read.
+        """The steering messages (user messages to an active run) that earlier executions have accepted. Omits messages
+        that the agent has read.
         """
         found = {message.id for message in Transcript(self._found.events).waiting}
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
@@ -136,15 +136,17 @@ class ResumedSessions(DelegatingSessions):
         """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
         The previous worker may only be paused. Its copy of the session is outdated after this event. If the previous
-        worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the run-log id of the
-        new execution.
+        worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the id of the new
+        execution in the run log.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
         await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores a text that the client has received and that no event of this execution contains."""
+        """Stores a text that the client has received from an earlier execution. No event of this execution contains the
+        text.
+        """
         await self._store(event)
 
     async def append_event(self, session: Session, event: Event) -> Event:

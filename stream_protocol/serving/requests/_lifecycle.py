@@ -185,7 +185,9 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim, and the request's places within the limits. If a run has started, the run keeps them."""
+        """Release the claim, and the places of the request within the limits of requests and runs. If a run has
+        started, the run keeps them.
+        """
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:

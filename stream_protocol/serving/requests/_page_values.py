@@ -1,4 +1,4 @@
-"""Values that the client sends to the agent: context for one turn, and session state that it shares with the agent."""
+"""Values that the client sends to the agent: context for one turn, and shared session state."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ async def checked_request(service: ServiceContext, user_id: str, request: ChatRe
 
 
 def page_context(service: ServiceContext, request: ChatRequest) -> Any:
-    """Return the validated context of a request; ``None`` if it has no context, or if the app declares no
-    type for it.
+    """Return the validated context of a request; ``None`` without context, or if the app declares no type
+    for context.
     """
     return request.body.get(CONTEXT_KEY) if service.context is not None else None
 
@@ -75,8 +75,8 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the session state that the client may read, with values that the client has written and no run has
-    applied.
+    """Return the session state that the client may read. Contains values from the client even if no run has applied
+    them.
     """
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})

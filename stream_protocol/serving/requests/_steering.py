@@ -47,8 +47,8 @@ def can_steer(request_plan: RequestPlan) -> bool:
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the message of a request to a run. First stores the request's state changes, so that the model call that
-    reads the message also has the state.
+    """Sends the message of a request to a run. First stores the request's state changes. The model call that reads the
+    message then also has the new state.
 
     If the message was already delivered, its state is not stored again, because newer values may exist. Raises
     ``ChatRequestError``: 429 if too many messages wait, 503 if the run does not reply.

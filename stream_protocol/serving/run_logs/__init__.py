@@ -19,8 +19,8 @@ Where to change what:
 - ``_memory``: the run log for a server with one worker.
 - ``_post_replies``: messages from requests to runs of other workers, and the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. Add its URLs to ``_load_run_log`` for ``serve``, and its public
-  names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without a ``RunStore``.
+  test with ``RunLogConformance``: see docs/durable.md. Add the URLs of the store to ``_load_run_log`` for ``serve``,
+  and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without a ``RunStore``.
 
 The end of a response reaches a reader on another worker in these steps:
 

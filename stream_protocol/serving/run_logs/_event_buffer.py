@@ -136,8 +136,8 @@ class EventBuffer:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
         Each item that the reader yields contains one or more events, up to ``PIECE_BYTES`` in total. ``rebuild``: True
-        for a client that lacks the content that the message had before this response. This client gets ``past`` after
-        the first event, which is the ``start`` chunk.
+        if the client does not have the content of the message before this response. This client gets ``past`` after the
+        first event, which is the ``start`` chunk.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -234,7 +234,6 @@ class EventBuffer:
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:
-    """Return the events as one ``bytes`` object. A single event is returned without a copy."""
     return events[0] if len(events) == 1 else b"".join(events)
 
 

@@ -36,8 +36,8 @@ BEGIN_SECONDS: Final = 2 * MAX_WAIT
 
 
 class WriterWatch:
-    """Checks that a run of another worker still holds its lease: the right to be the active run of the chat. Also tells
-    that worker that this process reads the run.
+    """Checks that a run of another worker still holds its lease: the right to be the active run of the chat. Also
+    registers this process as a reader of the run.
 
     A lease is missing if the worker has died, or if a fail-over of the store has lost the lease. In the second case,
     the worker restores the lease. Therefore, the run counts as lost only after ``times.valid_without_renewal`` seconds.
@@ -204,7 +204,6 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Read the ``Snapshot`` of the run: the data that comes before the entries of the log."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)

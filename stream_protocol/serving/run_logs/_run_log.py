@@ -189,8 +189,8 @@ class RunLog(Protocol):
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Returns a reader of the response of a run, from its beginning to its end; ``None`` if the response is no
-        longer stored. May wait until the response has events.
+        """Returns a reader of the whole response of a run; ``None`` if the response is no longer stored. May wait until
+        the response has events.
 
         ``rebuild``: see ``EventBuffer.read``. ``runs_are_recovered``: True if another worker continues the run of a
         dead worker.

@@ -100,11 +100,11 @@ class ActiveRuns:
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
-        """Claims the chat for a new run. If the chat has an active run that is not stopping, returns that run instead.
+        """Claims the chat for a new run. If the chat already has an active run, returns that run instead.
 
-        Waits for the end of the active run if it is stopping, its worker may be dead, or the session store lacks the
-        chat. ``waiting``: counts this request toward the limit of waiting requests. At the limit, a request that must
-        wait is refused (429, 503).
+        First waits for the end of an active run that is stopping, or that may have lost its worker. Also waits if the
+        session store lacks the chat. ``waiting``: counts this request toward the limit of waiting requests. At the
+        limit, a request that must wait is refused (429, 503).
 
         ``request``: ``None`` for a change of the chat without a run. ``since_stop``: see ``Run``. ``begins_run``: False
         to find only an active run with the same idempotency key.

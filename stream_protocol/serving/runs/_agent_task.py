@@ -21,8 +21,8 @@ class AgentTask:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Makes the current task the agent's task. If the run is already stopped, starts the time until the
-        cancellation.
+        """Makes the current task the agent's task. If the run is already stopped, starts the timer for the cancellation
+        of the task.
         """
         self._task = asyncio.current_task()
         if self.abort_signal.is_set():

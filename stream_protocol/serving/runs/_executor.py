@@ -1,5 +1,5 @@
-"""Provides ``Executor``, which executes the runs of a service, and ``RunWork``, which runs the agent and stores the
-end.
+"""Provides ``Executor`` and ``RunWork``. ``Executor`` executes the runs of a service. ``RunWork`` runs the agent and
+stores the end of the run.
 
 With ``ChatService(engine=…)``, the subclass ``DurableExecutor`` also recovers the runs of dead workers.
 """

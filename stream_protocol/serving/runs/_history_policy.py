@@ -87,8 +87,8 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
-        """Returns a smaller request with only its last message, to save memory during the run. If the message before it
-        has answers to tool calls that the run uses, keeps that message, too.
+        """Returns a smaller request with only its last message, to save memory during the run. Also keeps the message
+        before the last message, if the run uses answers to tool calls from it.
         """
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None

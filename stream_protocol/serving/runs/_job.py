@@ -124,7 +124,6 @@ class Job:
 
     @cached_property
     def _continuation(self) -> StartedResponse:
-        """The beginning of a response that continues a message."""
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(
@@ -202,11 +201,11 @@ class Job:
             await run_off_loop(self.read_session, events=self.session.events)
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
-        """Yield steering messages (user messages to an active run) that earlier runs have accepted and that no model
-        has read. The message that begins this run is omitted.
+        """Yield steering messages (user messages to an active run) that earlier runs have accepted. Omit messages that
+        a model has read, and the message that begins this run.
 
-        ``beginning``: the client's id of that message. Messages before it are yielded without their context, because
-        the context of this run is newer.
+        ``beginning``: the client's id of the message that begins this run. Messages before it are yielded without their
+        context, because the context of this run is newer.
         """
         is_newer = False
         for message in self.transcript.waiting:

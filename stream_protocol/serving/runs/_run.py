@@ -59,7 +59,7 @@ class LeaseLostError(Exception):
 
 
 class Run:
-    """One run of an agent, from the claim of the chat to the last event of ADK.
+    """One run of an agent, from the claim of the chat to the last event of the agent.
 
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
@@ -294,7 +294,6 @@ class Run:
         self.agent_task.cancel()
 
     def _wait_for_reader(self) -> None:
-        """Start the timer after which a run without a reader is stopped."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._timers.start(
                 "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
@@ -328,7 +327,6 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Write an event that a tool has sent."""
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
