@@ -73,7 +73,7 @@ class ChatService:
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
-        """Starts the recovery of runs of dead workers, if the service has an ``engine``. Later calls do nothing.
+        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing.
 
         ``create_app`` and ``chat_router`` call ``start`` when the server starts. Otherwise, the first request that
         needs the engine starts the recovery.

@@ -185,7 +185,9 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the user's title; else the app's title; else the stored title from the first message."""
+    """Return the title that the user has set. Without this title, return the app's title, or the stored title from the
+    first message.
+    """
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 

@@ -70,8 +70,8 @@ class ChatStore:
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Calls ``read``, which reads or changes a chat of the user, and returns its result. Limits the time and the
-        number of concurrent calls.
+        """Calls the function ``read``, and returns its result. The function reads or changes a chat of the user. Limits
+        the time and the number of concurrent calls.
         """
         return await self.with_timeout(self._in_turn(user_id, read))
 

@@ -63,8 +63,8 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of other workers' runs. If this worker is killed after this call, the engine does not count
-        a crash.
+        """Stops recovering the runs of other workers. If this worker is killed after this call, the engine does not
+        count a crash.
         """
         self._orphans.drain()
         self._local.drain()

@@ -171,8 +171,8 @@ class LocalRuns:
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Delete an ended run of this worker from the engine. Keep a run without the end ``finish`` if another worker
-        has begun to recover it.
+        """Delete an ended run of this worker from the engine. If another worker has begun to recover the run, delete it
+        only after the end ``finish``.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return, for each dead worker, an event with the last text that it sent. Omit texts that the new response
+    """Return one event for each dead worker, with the last text that the worker sent. Omit texts that the new response
     contains.
 
     ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response so far.

@@ -91,7 +91,7 @@ class ServiceContext:
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Ends the recovery of dead workers' runs, and waits until no run or request is active."""
+        """Stops recovering the runs of dead workers, and waits until no run or request is active."""
         self.executor.drain()
         while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)

@@ -127,7 +127,7 @@ class EventBuffer:
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """Returns the response so far, as a list of few, long events. Its text deltas are merged."""
+        """Returns the response so far. Its text deltas are merged into few, long events."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]

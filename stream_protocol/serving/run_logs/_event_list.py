@@ -67,7 +67,7 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Merges up to ``JOIN_AT_ONCE`` events with an index below ``known`` into longer events."""
+        """Merges up to ``JOIN_AT_ONCE`` events into longer events. Merges only events with an index below ``known``."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above

@@ -133,8 +133,8 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if this object reads no more events although the response has not ended. A new reader of the run then
-        needs a new ``LogTail``.
+        """True if this object has stopped reading before the end of the response. A client that connects later needs a
+        new ``LogTail``.
         """
         return self._unwanted.is_set() and not self.buffer.closed
 

@@ -63,7 +63,7 @@ class Claim:
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps a slot until the claim is released. A slot counts toward the limits of active runs."""
+        """Keeps a slot, a place within the limits of active runs, until the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)

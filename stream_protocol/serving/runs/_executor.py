@@ -192,13 +192,13 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of runs of dead workers. Later calls do nothing."""
+        """Starts to recover the runs of dead workers. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of runs of dead workers."""
+        """Stops recovering the runs of dead workers."""
 
     async def aclose(self) -> None:
-        """Ends the recovery of runs of dead workers, and closes the engine."""
+        """Stops recovering the runs of dead workers, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
         with self._work.observed(run, job):
