@@ -52,9 +52,9 @@ def check_file(
 ) -> Iterator[Finding]:
     """Return the problems of the stream in a file, in the order of the file.
 
-    ``session``: the session to check in a store or an evalset of ADK. Raises ``UnreadableError`` if the file contains
-    neither a capture nor chunks nor ADK events. If a later line cannot be read, the iterator raises this error at that
-    line.
+    ``session``: the session to check, if the file is a store or an evalset of ADK. Raises ``UnreadableError`` if the
+    file contains neither a capture nor chunks nor ADK events. If a later line cannot be read, the iterator raises this
+    error at that line.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)

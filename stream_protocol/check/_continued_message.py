@@ -31,12 +31,12 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response. A call that the response does not mention gets its state before the
-        assumed answer.
+        """Return the message after the response. Assumed answers are removed from calls that the response does not
+        mention, so that these calls wait again.
 
-        ``message``: the message after the response, with the assumed answers. ``used``: the ids of calls that the
-        response mentions. If the response mentions only new calls, a single waiting call counts as answered. Without an
-        answer, the client would not have sent the request.
+        ``message``: the message after the response, with an assumed answer for each waiting call. ``used``: the ids of
+        calls that the response mentions. If the response mentions only new calls, a single waiting call keeps its
+        answer. Without an answer, the client would not have sent the request.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -71,8 +71,8 @@ def has_ended(call: ToolPart) -> bool:
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """Return the message with assumed answers. The user has approved all calls, and the client has added outputs to the
-    calls in the last step.
+    """Return the message with assumed answers: the user approves all calls, and the client adds outputs to the calls in
+    the last step.
     """
     begin = step_start(message["parts"])
     step = message["parts"][begin:]

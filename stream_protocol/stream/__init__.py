@@ -23,7 +23,7 @@ Where to change what:
 - ``_function_responses``: writes outputs of tools.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
-- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send the answers again.
+- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not repeat their requests.
 - ``_speakers``: the part that each author is writing, and streamed parts that no complete event has repeated. Parallel
   agents are separate authors.
 - ``_options``: options of the converter.

@@ -53,17 +53,15 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 
 
 class PartKind(IntEnum):
-    """Kind of a part that is streamed in fragments. The value is an index into lists, which are faster here than
-    dictionaries.
-    """
+    """Kind of a part that is streamed in fragments. The value is used as a list index."""
 
     TEXT = 0
     REASONING = 1
 
 
 class PrefixHash:
-    """A growing text in bounded memory. The last ``END`` or more characters are stored as text, and a hash replaces the
-    beginning.
+    """A growing text in bounded memory: a hash replaces the beginning, and the last ``END`` or more characters are
+    text.
     """
 
     __slots__ = ("_blocks", "_hash", "_rest")
@@ -95,7 +93,9 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the stored text begins with ``piece``, or if its unhashed end contains ``piece``."""
+        """Return True if the text begins with ``piece``, or if ``piece`` is in the end of the text that is not
+        hashed.
+        """
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -110,7 +110,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedResponse:
-    """The texts, files and other parts that an agent has streamed in one model response, without tool calls.
+    """The texts, files and other parts that an agent has streamed in one model response. Tool calls are not included.
 
     To bound the memory, the beginning of a long text is stored as a hash. The hash is enough to recognize a complete
     event that repeats the text.
@@ -178,14 +178,12 @@ class StreamedResponse:
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """The author's ``UnconfirmedStream`` with all text so far; ``None`` if streams are not stored."""
+        """The streamed parts to store if the run ends early. ``None`` if the server stores no such parts."""
         self.gather()
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part, such as a file, that a partial event contained completely. ``fields``: the names of the part's
-        fields.
-        """
+        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of its fields."""
         self.written = self.written or Counter()
         self.written[fields] += 1
 
@@ -370,8 +368,9 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if an event with a different text still belongs to its author's stream. A callback may have changed
-    the text of the aggregate, the complete event after a stream.
+    """Return True if the event is the aggregate of its author's stream, although the two texts differ.
+
+    The aggregate is the complete event after a stream. A callback may have changed its text.
     """
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
@@ -384,8 +383,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if ADK's planner has only removed tags from the streamed text, or has marked some of the text as
-    thoughts.
+    """Return True if the event has the streamed text with only the changes that ADK's planners make. The planners
+    remove tags, or mark some texts as thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

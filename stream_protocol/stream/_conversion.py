@@ -94,13 +94,14 @@ class Conversion(Generic[T]):
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of calls without a result because their tools raised."""
+        """The client ids of the tool calls whose tools raised. These calls have no result."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
         """End the response after the last event of the run.
 
-        The last chunk is ``finish``, or ``error`` or ``abort`` if an event reported an error or an abort.
+        The last chunk is normally ``finish``. If an event has reported an error or an abort, the last chunk is
+        ``error`` or ``abort``.
         """
         if self.failure is not None:
             self.fail(self.failure)
@@ -121,8 +122,8 @@ class Conversion(Generic[T]):
         """End the response of a failed run. Ends its unfinished parts and its tool calls, and then writes an ``error``
         chunk.
 
-        Calls that wait for the user or the client stay open, so that they can still be answered. With ``stopped``,
-        these calls also end: the server has stopped the run.
+        Calls that wait for the user or the client stay open, so that they can still be answered. ``stopped``: True if
+        the server has stopped the run. Then these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
@@ -253,8 +254,8 @@ class StreamProtocolConverter:
     Pass the events of one run to ``convert`` in order, and send the returned chunks to the client immediately. End the
     response with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its
     ``messageId`` is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as
-    the JSON of an Agent Engine or of ADK's API server. The first dictionary imports ADK. Unknown fields of a dictionary
-    are left out.
+    the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown
+    fields of a dictionary are left out.
 
     ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
     converter takes calls, ids, sources and usage from these events, but sends no chunks for them.
@@ -293,7 +294,8 @@ class StreamProtocolConverter:
     def finish(self) -> list[AnyChunk]:
         """End the response of a completed run. Returns the last chunks.
 
-        The last chunk is ``finish``, or ``error`` or ``abort`` if an event reported an error or an abort.
+        The last chunk is normally ``finish``. If an event has reported an error or an abort, the last chunk is
+        ``error`` or ``abort``.
         """
         self._conversion.finish()
         return self._take()

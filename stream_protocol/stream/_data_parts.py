@@ -86,11 +86,10 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the event's widgets that a running tool has already sent: widget id -> the widget, or ``None`` if its
-        data is unchanged.
+        """Return the widgets of this event that a running tool has already sent. The result maps a widget's id to the
+        widget, or to ``None`` if its data has not changed.
 
-        If several widgets have one id, only the last is returned, because parallel calls may have sent them in another
-        order.
+        If several widgets of the event have the same id, the last widget counts.
         """
         if not self._posted:
             return {}

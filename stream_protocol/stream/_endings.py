@@ -65,7 +65,7 @@ class RunSummary:
         }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Store the finish reason and the model of an event, complete or partial."""
+        """Store the finish reason and the model of a complete or partial event."""
         self._reason = reason
         self.model_id = model_version or self.model_id
 
@@ -123,6 +123,7 @@ class RunSummary:
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
     """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
-    This is so for content in the same branch, or in a branch above.
+
+    The content must be in the branch of the failure, or in a branch above it.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -108,7 +108,7 @@ class FunctionCalls:
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
         """Show the call that needs approval, and write the approval request.
 
-        ``args``: the arguments of ADK's ``adk_request_confirmation`` call. This call itself is never shown.
+        ``args``: the arguments of ADK's ``adk_request_confirmation`` call. The client never gets this ADK call.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -121,10 +121,10 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Mark the tool calls as waiting inside which the event's agent or workflow node runs. Call this method for an
-        event that asks the user.
+        """Record that all tool calls around an event wait for the user. The event asks the user, and its agent or
+        workflow node runs inside these calls.
 
-        A call that starts a task-mode agent is not marked, because its result may come several user messages later.
+        A call that starts a task-mode agent does not wait, because its result may come several user messages later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None

@@ -177,8 +177,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write the content of an event that a running tool has created as a preliminary output. Returns False for any
-        other event.
+        """Write a preliminary output with the content of an event that a running tool has created. Returns False for
+        any other event.
         """
         author, branch, _ = facts.speaker
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
@@ -244,8 +244,8 @@ class FunctionResponses:
             self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """Record the call whose tool raised, if the event reports such a failure. ADK does not name the call. If
-        several calls are possible, nothing is recorded.
+        """If the event reports that a tool raised, record the tool's call. ADK does not name the call, so nothing is
+        recorded if several calls are possible.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:

@@ -71,7 +71,7 @@ class InnerAgents:
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
         """Show an event of an agent that runs inside a tool call and uses the outer session.
 
-        ``asks``: True if the event asks the user. Then the result is the agent's message so far, as a preliminary
+        ``asks``: True if the event asks the user. Then the method returns the agent's message so far, for a preliminary
         output; otherwise ``None``.
         """
         if any(
@@ -102,7 +102,7 @@ class InnerAgents:
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
-        """Return the message of the agent inside a call that ends without a result, as the call's output.
+        """Return the output of a call that ends without a result: the message of the agent inside the call.
 
         Returns ``None`` if the call must end with an error: the agent has shown nothing, or the run failed before ADK
         ended the call.
@@ -189,8 +189,8 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True for a reply of a task-mode agent without tool calls. After this reply, the agent waits for the user's
-    next message.
+    """Return True if a task-mode agent replies in this event, and calls no tool. After the reply, the agent waits for
+    the user's next message.
     """
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope

@@ -169,7 +169,7 @@ class Settings:
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if calls of this tool show the agent that the tool starts in their output."""
+        """Return True if the outputs of this tool's calls show the agent that the tool starts."""
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property

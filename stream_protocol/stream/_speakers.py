@@ -205,13 +205,15 @@ class AuthorStream:
         self.opened = None
 
     def keep(self, part: Part) -> None:
-        """Add a part to the ``UnconfirmedStream``, if streams are stored."""
+        """Store a streamed part until a complete event repeats the part. Does nothing unless
+        ``Authors.keep_unconfirmed`` was called.
+        """
         if self.streamed.kept is not None:
             self.streamed.gather()
             self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Store a thought signature for the open part, and in the ``UnconfirmedStream``."""
+        """Set the thought signature of the open part."""
         if self.kind is not None:
             self._signature = signature
         if self.streamed.kept is not None:
@@ -250,7 +252,7 @@ class AuthorStream:
         return text[pieces.length :] if pieces.begins(text) else ""
 
     def remove_call(self, call: ToolCall) -> None:
-        """Remove a call from the streaming calls, because its complete event has come."""
+        """Remove a call from the list of streaming calls, because its complete event has come."""
         if call in self.streaming_calls:
             self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:

@@ -7,15 +7,15 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 - A step begins with each model response, and with the content after a tool's output.
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
-- A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
-  loop. So the server adds an empty step. The predicate of Vercel's chatbot template ignores steps: see
+- A response must not end in a step whose calls all have outputs. Otherwise an auto-send helper would send requests in
+  an endless loop. So the server adds an empty step. The predicate of Vercel's chatbot template ignores steps: see
   ``serving/runs/_auto_resend``.
-- If a call waits for an answer, preliminary outputs in its step become final: see ``blocking_interims``.
+- If a call waits for an answer, preliminary outputs in the step of this call become final: see ``blocking_interims``.
 - If the client sends the output of an approved call, the call's state ``approval-responded`` must change: see
   ``after_approval``.
 
 A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
-all text parts. A tool input that continued after ``start-step`` would become a second part.
+all text parts. If a tool input continued after ``start-step``, the client would show two parts for it.
 """
 
 from dataclasses import dataclass

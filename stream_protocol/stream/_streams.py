@@ -83,8 +83,8 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """Return the chunks of a run whose ``events`` are a synchronous iterable. Otherwise, arguments and errors are those
-    of ``stream_chunks``.
+    """Return the chunks of a run. ``events``: a synchronous iterable. All other arguments, and the errors, are those of
+    ``stream_chunks``.
 
     If ``events`` is a list or tuple, the run counts as completed. Then calls that start task-mode agents are recognized
     and hidden.
@@ -102,7 +102,7 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """Return the chunks of a run as bytes. ``events`` is a synchronous iterable. Otherwise, arguments and errors are
+    """Return the chunks of a run as bytes. ``events``: a synchronous iterable. All other arguments, and the errors, are
     those of ``stream_sse``.
 
     If ``events`` is a list or tuple, the run counts as completed: see ``iter_chunks``.

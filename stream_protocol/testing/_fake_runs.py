@@ -19,7 +19,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. Records whether the run log has stopped the run or taken its lease."""
+    """A run without an agent. Records if the run is stopped, or loses its lease: the right to run the chat."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log

@@ -19,7 +19,7 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A recorded response of a model. If the run was stopped during the response, it has only ``fragments``."""
+    """A recorded response of a model. If the run was stopped during the response, there are only ``fragments``."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
@@ -69,8 +69,8 @@ class _Answers:
         """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event is a response of the model. Events of the user, of tools, of ADK or of this package
-        are not.
+        """Return True if the event is a response of the model, not an event of the user, a tool, ADK or this
+        package.
         """
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False

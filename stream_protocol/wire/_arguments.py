@@ -253,7 +253,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
     count as an iterable.
 
     ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable.
-    ``otherwise``: a hint for a synchronous iterable in place of an asynchronous iterable, or the reverse.
+    ``otherwise``: a hint for the error message, if the value is synchronous instead of asynchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

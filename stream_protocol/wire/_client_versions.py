@@ -1,4 +1,4 @@
-"""Versions of the ``ai`` package in the browser. For each chunk and key, a table has the first version that accepts it.
+"""Versions of the ``ai`` package in the browser. Tables have the first version that accepts a chunk type or a key.
 
 The protocol does not negotiate versions, so the app sets a version. All clients fail on a chunk of an unknown type.
 Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later clients ignore unknown keys.

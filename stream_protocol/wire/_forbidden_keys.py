@@ -13,8 +13,8 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False if a JSON text from ``orjson`` certainly has no key that clients refuse. For an exact answer, use
-    ``has_forbidden_key``.
+    """Return True if a JSON text from ``orjson`` may contain a key that clients refuse. Fast, but the key may be
+    harmless: use ``has_forbidden_key`` for an exact answer.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 

@@ -120,7 +120,7 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call with this ADK id that belongs to ``speaker``; ``None`` if there is none."""
+        """Return the newest call of the agent ``speaker`` with this ADK id; ``None`` if there is none."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
@@ -141,7 +141,7 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls without a result that the client shows."""
+        """Yield all calls that have no result, except hidden calls."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:

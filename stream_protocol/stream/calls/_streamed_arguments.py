@@ -331,7 +331,7 @@ class GrowingText:
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
         """Return the JSON text that ``arguments`` add. ``arguments``: all arguments so far, as plain JSON.
 
-        ``streaming``: False if no partial event follows. A call in a single event returns no text here.
+        ``streaming``: False if no partial event follows. For a call that comes in a single event, the result is empty.
         """
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):

@@ -32,8 +32,8 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of a message, with its state in the client. Other modules set only ``has_agent_inside``,
-    ``runs_task`` and ``closed_by_stop``.
+    """A tool call of a message, with its state in the client. Other modules may set only the attributes
+    ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
     """
 
     _sink: Sink[Any]
@@ -100,8 +100,8 @@ class ToolCall:
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an error or a denial. A preliminary output from ``accept_interim`` also
-        counts.
+        """True if the call has an output, an error or a denial. A preliminary output also counts, if the final output
+        comes in a later response.
         """
         return self.state >= INTERIM
 
@@ -259,23 +259,24 @@ class ToolCall:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again, and wait until the client or another system sends the output."""
+        """Write the input again, and record that the client or another system must send the output."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Wait until the client or another system sends the output."""
+        """Record that the client or another system must send the output."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Wait for a sign-in, or for the user's answer to a workflow node inside the call. ``lacking``: True if the
-        tool itself has reported that it needs a credential.
+        """Record that the call waits for a sign-in, or for the user's answer to a workflow node inside the call.
+
+        ``lacking``: True if the tool itself has reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """End the waiting for an answer, because the run was stopped."""
+        """Record that the call no longer waits for an answer, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results

@@ -123,10 +123,10 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, the calls that the chunks
-    change, and one of several similar calls.
+    """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
 
-    Similar calls have equal states and flags, and are on the same side of the last ``step-start``.
+    Needed are all calls that ``chunks`` change. Of other calls with equal states and flags, on the same side of the
+    last ``step-start``, only one is needed.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])

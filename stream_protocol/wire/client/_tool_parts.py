@@ -103,7 +103,9 @@ class ToolParts:
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the part that a result of this call would change. The part's ``input`` may lack the newest deltas."""
+        """Return the part that a result of this tool call would change. The part's ``input`` may lack the newest
+        deltas.
+        """
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
@@ -121,7 +123,7 @@ class ToolParts:
         return None
 
     def reset_step(self) -> list[MutablePart]:
-        """Remove and return the parts of the current step. No streamed input continues after this call."""
+        """Remove and return the parts of the current step. Afterwards, no streamed input can continue."""
         self._calls.clear()
         self._stale.clear()
         begin = step_start(self._parts)
@@ -296,9 +298,7 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the state and other keys of a part. ``keys``: the new keys. The chunk's ``providerMetadata`` may be one of
-    them.
-    """
+    """Set the state and other keys of a part. ``keys``: the new keys, which may include ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:
