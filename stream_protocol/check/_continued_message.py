@@ -31,8 +31,8 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response. Assumed answers are removed from calls that the response does not
-        mention, so that these calls wait again.
+        """Return the message after the response. Calls that the response does not mention lose their assumed answers,
+        and wait again.
 
         ``message``: the message after the response, with an assumed answer for each waiting call. ``used``: the ids of
         calls that the response mentions. If the response mentions only new calls, a single waiting call keeps its
@@ -56,7 +56,7 @@ def has_call(message: UIMessage, call_id: str | None) -> bool:
 
 
 def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
-    """Return the id of the call that has this approval request; ``None`` if no call of the message has it."""
+    """Return the id of the call to which an approval request belongs; ``None`` if the message has no such request."""
     calls = (part for part in message["parts"] if is_tool_part(part))
     return next((call["toolCallId"] for call in calls if call.get("approval", {}).get("id") == approval_id), None)
 

@@ -5,7 +5,7 @@ A file does not contain the user's actions between two responses. So these rules
 - A response with the id of an earlier message continues this message. The user may have answered all calls of the
   message.
 - A response with a new id begins a new message.
-- A response without an id may continue the last message. In this case, it begins with a call or an approval that was
+- A response without an id continues the last message if its first content belongs to a call or an approval that was
   waiting there. Other calls of the message may still wait after the response.
 """
 

@@ -93,8 +93,8 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the text begins with ``piece``, or if ``piece`` is in the end of the text that is not
-        hashed.
+        """Return True if the text begins with ``piece``, or if its unhashed end contains ``piece``. See
+        ``PrefixHash``.
         """
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
@@ -349,7 +349,6 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 
 
 def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextComparison:
-    """Compare the texts of a complete event with the streamed texts."""
     if not streamed:
         return _NOTHING_STREAMED
     texts = [

@@ -119,18 +119,18 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run. Ends its unfinished parts and its tool calls, and then writes an ``error``
+        """End the response of a failed run. Ends the unfinished parts and the tool calls, and then writes an ``error``
         chunk.
 
-        Calls that wait for the user or the client stay open, so that they can still be answered. ``stopped``: True if
-        the server has stopped the run. Then these calls also end.
+        Calls that wait for the user or the client stay open for a later answer. ``stopped``: True if the server has
+        stopped the run. Then these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run. Ends its unfinished parts and all tool calls, and then writes an ``abort``
+        """End the response of a stopped run. Ends the unfinished parts and all tool calls, and then writes an ``abort``
         chunk.
 
         As in ADK, calls that wait for the user or the client also end.

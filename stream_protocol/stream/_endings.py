@@ -70,7 +70,9 @@ class RunSummary:
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``any_shown``: True if the client has already received content of the response."""
+        """Add the token usage, the model and the failures of a complete event. ``any_shown``: True if the client has
+        already received content of the response.
+        """
         branch = facts.speaker[1]
         if facts.model:
             self.model_id = facts.model
@@ -115,7 +117,9 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """Reset the values of the response. Values of the whole message stay: the model and the token usage."""
+        """Reset the values that belong to one response. The model and the token usage belong to the message, and are
+        not reset.
+        """
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures = ()

@@ -1,8 +1,8 @@
 """Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
 
-The content of a partial event is written when the event arrives. The complete event of the same author repeats this
-content, so only its new content is written. If a callback has changed the streamed text, the client keeps the streamed
-text.
+The content of a partial event is written when the event arrives. A complete event repeats the content of its author's
+partial events. Only content that is not a repetition is written. If a callback has changed the streamed text, the
+client keeps the streamed text.
 """
 
 from collections.abc import Callable, Iterable
@@ -188,9 +188,9 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event of an agent inside the tool call ``nesting``. The output of this call shows the event.
 
-        Two kinds of content also appear in the assistant message itself: calls that wait for the user, because the
-        client sends answers only for calls of this message; and the reply of a task-mode agent that waits for the
-        user's next message.
+        Calls that wait for the user also get a part in the assistant message itself, because the client answers only
+        these calls. The assistant message also shows the reply of a task-mode agent that waits for the user's next
+        message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))

@@ -121,8 +121,8 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Record that all tool calls around an event wait for the user. The event asks the user, and its agent or
-        workflow node runs inside these calls.
+        """Record that all tool calls around an event wait for the user, because the event asks the user. The agent or
+        workflow node of the event runs inside these calls.
 
         A call that starts a task-mode agent does not wait, because its result may come several user messages later.
         """

@@ -38,8 +38,8 @@ class InnerAgents:
         """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch
         contains the id of this call.
 
-        Two kinds of events have such a branch, but the result for them is ``None``: events of a workflow that runs as a
-        tool, and events of a task-mode agent after it has asked the user.
+        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for a task-mode agent after
+        it has asked the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -163,7 +163,7 @@ class InnerAgents:
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """Return the final output of a call. If an agent ran inside the call, the output is the agent's message.
 
-        ``kept``: the agent's stored events. The message is built from them, so that it equals the message in the
+        ``kept``: the agent's stored events. The message is built from these events, and so equals the message in the
         history.
         """
         message = self._messages.pop(call, None)

@@ -87,7 +87,7 @@ class NestedMessage:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the message so far if enough of it is new for another preliminary output; otherwise ``None``."""
+        """Return the message so far, if it has enough new content to be sent again; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question

@@ -174,8 +174,8 @@ class Settings:
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls: without the hook ``transform``, because the outer conversion calls
-        the hook for the agents' messages.
+        """The settings for agents inside tool calls. The hook ``transform`` is left out, because the outer conversion
+        calls it for the agents' messages.
         """
         if self.options["transform"] is None:
             return self
@@ -253,9 +253,8 @@ def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: Co
     """Return the options, with tools that start task-mode agents added to ``hidden_tools``. Tools whose
     ``nested_agents`` option is not ``"flat"`` are not added.
 
-    ``tools``: the names of the tools that start task-mode agents, or a function that returns True for such a name. The
-    function is called only for tools whose ``nested_agents`` is ``"flat"``. Raises ``StreamProtocolError`` for invalid
-    options.
+    ``tools``: the names of the tools that start task-mode agents, or a predicate for such names. The predicate is
+    called only for tools whose ``nested_agents`` is ``"flat"``. Raises ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)

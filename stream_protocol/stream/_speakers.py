@@ -47,8 +47,8 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """A streamed part: consecutive texts, consecutive thoughts, a file, or a call or result of a tool that the model's
-    provider runs.
+    """A streamed part: consecutive texts, consecutive thoughts, or a file. Also a call or result of a tool that the
+    model's provider runs.
     """
 
     kind: PartKind | None = None
@@ -310,7 +310,7 @@ class UnconfirmedStreams:
 
 
 class Authors(Generic[T]):
-    """The authors of a response."""
+    """The authors of a response, with the open part of each author."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 

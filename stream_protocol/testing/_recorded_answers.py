@@ -69,7 +69,7 @@ class _Answers:
         """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event is a response of the model, not an event of the user, a tool, ADK or this
+        """Return True if the event is a response of the model. Other events come from the user, a tool, ADK or this
         package.
         """
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):

@@ -216,7 +216,9 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return this ``$ref``, and a mapping: each ``$ref`` that can be reached from it -> its schema."""
+    """Return a ``$ref``, and a mapping: each ``$ref`` that can be reached from the first -> the schema of the
+    target.
+    """
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

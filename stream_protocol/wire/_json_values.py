@@ -257,7 +257,7 @@ def _shape_of_library_type(value: Any) -> Any:
 def is_instance(value: Any, module: str, *classes: str) -> bool:
     """Return True if the value is an instance of one of the ``classes`` of ``module``.
 
-    The module is never imported: before it is loaded, its classes have no instances.
+    The module is never imported. Before it is loaded, its classes have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))

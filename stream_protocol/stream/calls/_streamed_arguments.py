@@ -110,7 +110,7 @@ class _Level:
 
 
 class PathText:
-    """Builds the JSON text from ``partial_args`` whose items have JSON paths."""
+    """Builds the JSON text of a call's streamed arguments, for ``partial_args`` whose items have JSON paths."""
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
@@ -125,7 +125,7 @@ class PathText:
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Return True if a value with this path can be appended now."""
+        """Return True if a value with this path can now be appended to the JSON text."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
@@ -284,8 +284,8 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Builds the JSON text from ``partial_args`` whose items have no JSON path. Each item is a piece of the JSON
-    text.
+    """Builds the JSON text of a call's streamed arguments, for ``partial_args`` whose items have no JSON path. Each
+    item is a piece of the JSON text.
     """
 
     def __init__(self) -> None:
@@ -309,7 +309,8 @@ class RawText:
 
 
 class GrowingText:
-    """Builds the JSON text from ``args``, if each partial event contains all arguments so far.
+    """Builds the JSON text of a call's streamed arguments, if each partial event contains all arguments so far in
+    ``args``.
 
     Text that may still change is not returned yet: closing brackets and quotes, and a number at the end.
     """

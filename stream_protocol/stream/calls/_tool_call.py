@@ -319,7 +319,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a hidden call to its first state, so that its chunks can be written."""
+        """Reset a hidden call to its first state. After that, the chunks of the call can be written."""
         self.state = self._next("reveal")
         self._text = self._unsent = None
 

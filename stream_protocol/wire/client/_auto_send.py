@@ -41,8 +41,8 @@ def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Return the name of the AI SDK helper that would send a message with these parts again; ``None`` if neither helper
-    would.
+    """Return the name of the AI SDK helper that would send a message with these parts again; ``None`` if there is
+    none.
     """
     if calls_are_complete(parts):
         return TOOLS

@@ -204,7 +204,6 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """Return the indexes of this call's parts."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
