@@ -8,9 +8,9 @@
 
 Where to change what:
 
-- ``_replay``: ``replay``, and ``--to messages`` of the command line.
+- ``_replay``: the function ``replay``, and the command-line option ``--to messages``.
 - ``_recording``: ``Recording`` and ``load_recording``.
-- ``_pace``: ``--pace`` of the command line.
+- ``_pace``: the command-line option ``--pace``.
 - ``_split_turns``: decides where a turn begins.
 """
 

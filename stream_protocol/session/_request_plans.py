@@ -1,4 +1,4 @@
-"""The possible plans for a request, and the user's decisions about tool calls for the audit trail."""
+"""The possible plans for a request, and the user's decisions about tool calls, which the audit trail records."""
 
 from __future__ import annotations
 
@@ -149,8 +149,11 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions about tool calls in a refused request, without answers that are already stored. If no answer
-    matches a call, the result is one decision of kind ``answer`` without a call.
+    """Return the user's decisions about tool calls in a refused request. Decisions that are already stored are left
+    out.
+
+    If a request without a user message has no new decision, the result is one decision of kind ``answer`` without a
+    call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":
