@@ -1,4 +1,4 @@
-"""Checks if the AI SDK's clients accept a stream, and show it correctly.
+"""Checks if the AI SDK's clients accept a stream, and show its content correctly.
 
 Where to change what:
 
