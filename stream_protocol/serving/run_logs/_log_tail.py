@@ -147,7 +147,7 @@ class LogTail:
         return is_held or self._writer.available is not None
 
     async def has_begun(self) -> bool:
-        """Waits for the first events of the run. Returns False if the run was lost before its first event."""
+        """Waits for the first events of the run. Returns False if the run's worker died before the first event."""
         self._expected += 1
         self._cancel_timer()
         try:

@@ -95,13 +95,10 @@ class LogWriter:
     async def _give_end_later(self) -> None:
         """Let readers get the end of the response ``END_SECONDS`` after the response is complete, even if the store
         lacks the end.
-
-        First requests a renewal of the lease. A full store refuses log entries, but accepts a renewal with the phase
-        ``closed``.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
-        self._renew_lease()
+        self._renew_lease()  # a full store refuses log entries, but accepts a renewal with the phase `closed`
         self._log.ack(None)
 
     async def _copy(self) -> None:

@@ -153,7 +153,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """Return the number of bytes that the reader has not read, counted as for ``LogBounds.max_backlog``."""
+        """Return the number of bytes that the reader has not read: see ``LogBounds.max_backlog``."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _report_count(self) -> None:

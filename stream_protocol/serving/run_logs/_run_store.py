@@ -44,8 +44,8 @@ class LeaseTimes:
     * after 1/3 of ``lease``, the worker of the run renews the lease;
     * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
-    * after 5/6 of ``lease``, the worker ends the run, if it has tried to renew the lease for 1/2 of ``lease``. A worker
-      that was too busy to try gets more time, unless another run has taken the chat;
+    * after 5/6 of ``lease``, the worker ends the run, if its renewals have failed for 1/2 of ``lease``. A worker that
+      was too busy to try gets more time, unless another run has taken the chat;
     * after ``lease``, the store lets another run take the chat;
     * after 3 times ``lease``, the worker can no longer restore the lease;
     * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
@@ -83,7 +83,7 @@ class LeaseTimes:
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds for which a worker tries to renew a lease before it ends the run.
+        """Seconds of failed renewals after which a worker ends the run.
 
         A run survives if the store is unreachable for less than a third of ``lease``.
         """
@@ -91,8 +91,8 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal in which a worker can restore an expired lease. The store keeps fencing tokens
-        for longer, so a worker cannot take the chat from a newer run.
+        """Seconds after the last renewal during which a worker can restore an expired lease. The store keeps fencing
+        tokens for longer, so a worker cannot take the chat from a newer run.
         """
         return self.lease * 3
 
