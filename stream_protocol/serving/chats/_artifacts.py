@@ -30,8 +30,8 @@ MAX_FILES_BYTES: Final = 64 * 1024 * 1024
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
-    """Loads an artifact of a chat. An artifact with a name in ``user:…`` belongs to all chats of the user. ``version``:
-    ``None`` for the newest version. Raises ``ChatRequestError`` (404) if the artifact does not exist.
+    """Loads an artifact of a chat. An artifact whose name begins with ``user:`` belongs to all chats of the user.
+    ``version``: ``None`` for the newest version. Raises ``ChatRequestError`` (404) if the artifact does not exist.
     """
     part: types.Part | None = None
     if runner.artifact_service is not None:
