@@ -215,7 +215,7 @@ class DbosEngine:
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
         """Return the names of agents that the engine does not support. If the app uses ADK's own resumability, also
-        return its name.
+        return this option.
         """
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
@@ -288,7 +288,7 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete the old model and tool calls of runs that are already deleted. Such calls are left in the store if a
+        """Delete the old model and tool calls of runs that are already deleted. Such calls remain in the store if a
         worker dies during a call.
         """
         if self._deployment is None:  # without a deployment, its runs are not known

@@ -107,7 +107,7 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        The caller may read the events slowly. If the response to an equal request is still running, returns that
+        The run does not wait for a slow caller. If the response to an equal request is still running, returns that
         response. A new message interrupts the active run of the chat (see ``on_busy``). An approval, or the output of a
         client tool, waits until the active run has ended.
 

@@ -193,10 +193,8 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends, and return its portal.
-
-    anyio's ``start_blocking_portal`` is not used, because it would wait forever for its thread in a forked process.
-    """
+    """Start an event loop in a daemon thread that never ends, and return its portal."""
+    # anyio's `start_blocking_portal` would wait forever for its thread in a forked process.
     portal: Future[BlockingPortal] = Future()
 
     async def serve() -> None:

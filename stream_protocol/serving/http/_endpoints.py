@@ -179,8 +179,8 @@ class ChatEndpoints:
         as in the body of ``respond``.
 
         The response is ``{"type": "delivered", "id": …}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. They also select the agent that gets
-        the message.
+        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. The overrides also select the agent
+        that gets the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):

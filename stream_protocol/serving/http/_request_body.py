@@ -101,8 +101,8 @@ class RequestBodies:
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in short slices, between which other tasks run. Slices of different bodies are not parsed at the
-        same time.
+        """Parse a body in short slices, between which other tasks run. Only one slice is parsed at a time; slices of
+        several bodies alternate.
         """
         while True:
             async with self._turn:

@@ -79,8 +79,8 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Returns True if such a page has sent a request that only reads data, otherwise False. With ``also_reads``, a request
-    that only reads is also refused.
+    Returns True for a request by a page of an untrusted site that only reads data, and False for all other requests.
+    With ``also_reads``, all requests by pages of untrusted sites are refused.
 
     A site is trusted if ``trusted`` contains its origin. It is also trusted if the app's ``CORSMiddleware``, or a
     ``CrossOrigin`` around the route, allows its origin.
@@ -97,8 +97,8 @@ def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: froz
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's text as bytes. A character that headers cannot have becomes ``?``. No allowed origin contains a
-    ``?``.
+    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which no allowed origin
+    contains.
     """
     return text.encode("latin-1", errors="replace")
 
