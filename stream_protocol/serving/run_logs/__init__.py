@@ -19,9 +19,9 @@ Where to change what:
 - ``_memory``: the run log for a server with one worker.
 - ``_post_replies``: sends a request's messages to a run of another worker, and returns the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. For the command ``serve``, add its URLs to ``_load_run_log``.
-  Add the store's public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without a
-  ``RunStore``.
+  test with ``RunLogConformance``: see docs/durable.md. Add the store's URLs, which ``serve`` accepts, to
+  ``_load_run_log``, and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log
+  without a ``RunStore``.
 
 The end of a response reaches a reader on another worker in these steps:
 

@@ -50,7 +50,7 @@ class LogWriter:
     store has the last batch. Otherwise, a client could send its next request to a worker that still sees the run as
     active. If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store lacks the lease of the run, or does not store the last batch in time.
+    ``renew_lease``: called if the store lacks the lease of the run, or does not store the last batch in time.
     ``patience``: the number of seconds for which ``log`` keeps original events while the store is unreachable. Later,
     ``log`` may merge events into longer events, which disconnects readers on other workers.
     """

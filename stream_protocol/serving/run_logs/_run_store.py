@@ -34,7 +34,7 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """Times for leases and for the stored events of runs. Raises ``StreamProtocolError`` unless they are positive.
+    """Times for leases and for the stored events of runs. Raises ``StreamProtocolError`` unless all times are positive.
 
     A lease is a run's right to be the only active run of its chat. Values with a name in ``_ms`` are in milliseconds,
     all others in seconds.
@@ -238,8 +238,8 @@ class RunStore(Protocol):
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
         If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
-        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even if it came while the
-        lease was lost. A stored phase ``closed`` stays ``closed``.
+        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop that came
+        while the lease was lost. The stored phase ``closed`` does not change.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.
@@ -281,8 +281,8 @@ class RunStore(Protocol):
         """
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
-        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` if no such run
-        holds the lease.
+        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` without a run
+        to stop.
 
         The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
 

@@ -6,11 +6,11 @@ the prefix of the deployment. The tables:
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
   ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
   second row, ``<chat> stopped``, with the id of the newest stop in ``request``. This row is never a lease.
-- ``logs``: a row for each run, with the data before its entries: its oldest events, merged into longer events, and
-  ``past``.
+- ``logs``: a row for each run, with its oldest events, merged into longer events, and the earlier content of the
+  message (``past``).
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 - ``readers``: the other workers that read a run.
-- ``posts``: messages from requests at other workers to a run, and the replies of the run.
+- ``posts``: messages that requests at other workers send to a run, and the replies of the run.
 
 All tables except ``leases`` are UNLOGGED. Writes to these tables therefore skip the write-ahead log, and do not wait
 for a disk. Replicas and archives do not get these tables. After a crash of the PostgreSQL server, these tables are

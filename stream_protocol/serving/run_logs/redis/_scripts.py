@@ -12,7 +12,8 @@ Keys of a chat (see ``ChatKeys``):
 - ``readers``: a sorted set of the other workers that read a run. The score is the time until which a worker counts as a
   reader.
 - ``stopped``: the id of the newest stop of the chat. The remaining time of the key shows when the chat was stopped.
-- ``posts``: a hash of the messages to a run from requests at other workers. Maps the id of a message to its content.
+- ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
+  content.
 - ``reply``: the reply of a run to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
 
 If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After a script's first
