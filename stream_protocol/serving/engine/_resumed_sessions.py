@@ -42,8 +42,8 @@ class ResumedSessions(DelegatingSessions):
     """The session service of a run that is executed again. The run reads the session without the events of its earlier
     executions.
 
-    If a new event equals a stored event of an earlier execution, the event is not stored again, and gets the stored id.
-    ``stored``: the session with all events in the store.
+    If a new event equals a stored event of an earlier execution, the new event is not stored, and gets the id of the
+    stored event. ``stored``: the session with all events in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:

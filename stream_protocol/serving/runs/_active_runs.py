@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a new run with a steering message (a user message to an active run) that came
-        too late for that run.
+        """Sets the function that begins a new run with a late steering message: a user message that came too late for
+        the active run.
         """
         self._begin_turn = begin_turn
 

@@ -213,7 +213,9 @@ class Executor:
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Starts to recover all orphaned runs of the chat: unfinished runs of dead workers. Returns before they end."""
+        """Starts to recover all orphaned runs of the chat: unfinished runs of dead workers. Returns before these runs
+        end.
+        """
 
     async def cancel(self, key: ChatKey) -> None:
         """Cancels all orphaned runs of the chat: unfinished runs of dead workers. The caller must hold the lease of the

@@ -165,7 +165,7 @@ def _error_text(ending: Sequence[bytes]) -> str | None:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or for a response that could not be
-    started.
+    """Return an empty response, for a run that was stopped before its start, or after an error at the start of the
+    response.
     """
     return StartedResponse(sse_conversion((), None, Settings()))

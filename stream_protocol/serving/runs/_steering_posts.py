@@ -28,7 +28,7 @@ Reply: TypeAlias = Receipt | Literal["taken-in"]
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run. This turn is also stopped."""
+"""The ``since_stop`` of a ``NextTurn`` after a stopped run. The new run is then stopped, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class NextTurn:
     """The overrides of the previous run."""
     since_stop: str | None
     """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If a later stop exists,
-    the turn stores its message, but gets no reply."""
+    the new run stores its message, but gets no reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
