@@ -67,7 +67,8 @@ class FunctionCalls:
         *,
         is_nested: bool = False,
     ) -> None:
-        """Process a function call of a complete event. A call that repeats an earlier event changes nothing.
+        """Process a function call of a complete event. Does nothing for a call that an earlier complete event
+        contained.
 
         ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
         Then only calls that wait for the user or the client get a part in the message. The output of the outer call
@@ -121,10 +122,10 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Record that all tool calls around an event wait for the user, because the event asks the user. The agent or
-        workflow node of the event runs inside these calls.
+        """Record that tool calls wait for the user, because an event of an agent or workflow node inside them asks the
+        user.
 
-        A call that starts a task-mode agent does not wait, because its result may come several user messages later.
+        Calls that start a task-mode agent are left out, because their results may come several user messages later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
