@@ -83,8 +83,8 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if a common predicate would make the client send its message again after this response, in an endless
-    loop.
+    """Return True if, with a common predicate, the client would send its message again after this response, in an
+    endless loop.
 
     ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
     sent it.
@@ -125,8 +125,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
 
-    Needed are all calls that ``chunks`` change. Of other calls with equal states and flags, on the same side of the
-    last ``step-start``, only one is needed.
+    These are all calls that ``chunks`` change, and one call of each other kind. Calls are of one kind if their states
+    and flags are equal, and the last ``step-start`` does not separate them.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
