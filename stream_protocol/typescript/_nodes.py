@@ -68,7 +68,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """The type of objects. An object may have more keys than ``fields``. Without ``fields``, ``rest`` is the type of
+    """The type of objects, which may have more keys than ``fields``. If ``fields`` is empty, ``rest`` is the type of
     all values.
     """
 
