@@ -19,15 +19,15 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A recorded response of a model. If the run was stopped during the response, there are only ``fragments``."""
+    """A recorded response of a model. ``whole`` is ``None`` if the run was stopped during the response."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the recorded responses, because ADK changes objects that it gets.
+        """Yield copies of the fragments, and then of the complete response. ADK may change the copies.
 
-        ``stream``: False to yield only the complete response.
+        ``stream``: False to yield only the complete response, if there is one.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
