@@ -60,8 +60,8 @@ class PartKind(IntEnum):
 
 
 class PrefixHash:
-    """A growing text in bounded memory. Only its last ``END`` or more characters are stored; a hash replaces the
-    others.
+    """A growing text in bounded memory: the last ``END`` or more characters, and a hash of all characters before
+    them.
     """
 
     __slots__ = ("_blocks", "_hash", "_rest")
@@ -181,7 +181,9 @@ class StreamedResponse:
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of its fields."""
+        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of the part's
+        fields.
+        """
         self.written = self.written or Counter()
         self.written[fields] += 1
 
@@ -367,7 +369,7 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
     """Return True if the event is the aggregate of its author's stream, although it differs from the stream.
 
-    The aggregate is the complete event that repeats a stream. A callback may have changed the event.
+    The aggregate is the complete event that ADK creates from a stream. A callback may have changed the event.
     """
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True

@@ -122,8 +122,7 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Record that tool calls wait for the user, because an event of an agent or workflow node inside them asks the
-        user.
+        """Record that tool calls wait for the user, because an agent or workflow node inside them asks the user.
 
         Calls that start a task-mode agent are left out, because their results may come several user messages later.
         """
@@ -171,8 +170,8 @@ class FunctionCalls:
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the tool call that needs the credential. ``visible``: the fields of the request that a browser may
-        receive.
+        """Return the tool call that needs the credential. ``visible``: the fields of the credential request that a
+        browser may receive.
         """
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))

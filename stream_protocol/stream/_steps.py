@@ -50,9 +50,9 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the author's open part. Start a new step if the next content needs one.
 
-        A new step normally waits for all running tool calls, because they may still need approval. A credential request
-        does not wait, because the client cannot send an answer from a step with a running call. No step starts while
-        the input of a call is streamed.
+        A new step normally waits for all running tool calls, because they may still need approval. The step for a
+        credential request does not wait, because the client cannot send an answer from a step with a running call. No
+        step starts while the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:

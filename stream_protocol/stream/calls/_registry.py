@@ -147,8 +147,8 @@ class CallRegistry:
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
         """Return the running call whose tool has made the agent ``speaker`` fail; ``None`` if this is not certain.
 
-        ADK's failure event does not name the call. So exactly one call of the agent must have no result. A call that
-        waits for the client also counts, because its tool can raise.
+        ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
+        call. A call that waits for the client also counts, because its tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
