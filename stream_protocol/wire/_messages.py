@@ -345,8 +345,8 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 
 
 def _is_of_sdk_4(message: object) -> bool:
-    """Return True for a message in the format of AI SDK 4. Such a message has its text in ``content``. From 4.2 on, the
-    text is also in ``parts``.
+    """Return True for a message in the format of AI SDK 4. Such a message has its text in ``content``. From AI SDK 4.2
+    on, the text is also in ``parts``.
 
     Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``.
     """
