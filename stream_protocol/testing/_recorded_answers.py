@@ -69,9 +69,7 @@ class _Answers:
         """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event is a response of the model. Other events come from the user, a tool, ADK or this
-        package.
-        """
+        """Return True if the event is a response of the model."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:

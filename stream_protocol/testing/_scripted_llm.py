@@ -194,7 +194,7 @@ class ScriptedLlm(BaseLlm):
     agent. An item of ``turns`` may also be such a function.
 
     ``delay``: the pause in seconds before each fragment. ``cut``: a function that splits text, reasoning and streamed
-    string arguments into fragments. Without streaming (``StreamingMode.NONE``), the model sends one response.
+    string arguments into fragments. Without streaming (``StreamingMode.NONE``), each response is sent as a whole.
     """
 
     model_config = ConfigDict(extra="forbid")
