@@ -69,7 +69,7 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield all SSE events of the response, each as soon as its chunk is released.
+        """Yield all SSE events of the response, each as soon as it is due.
 
         ``rebuild``: True for a client without messages. If the response continues a message, this client also gets the
         chunks of that message.

@@ -176,9 +176,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses requests to change data if the page of another site has sent them, and otherwise
-    calls ``endpoint``.
-    """
+    """Wrap ``endpoint``: refuse requests from pages of other sites, unless the requests only read data."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

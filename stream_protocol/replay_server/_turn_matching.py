@@ -2,10 +2,10 @@
 
 A turn is a request and its response. A request with a new user message normally also has the messages before it. Of
 these, the last assistant message that is also in the recording counts: the request gets the turn after this message. If
-the client sends only the new message, the request gets the turn after the last played turn of the chat.
+the client sends only the new message, the request gets the turn after the one that the chat has played last.
 
-A request with answers to tool calls gets the last recorded turn whose answers it all has. Answers are matched by the
-ids of their calls.
+A request with answers to tool calls gets the last recorded turn for which the request has all recorded answers. Answers
+are matched by the ids of their calls.
 """
 
 from __future__ import annotations
@@ -205,8 +205,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer with the recorded id. If there is none, returns an answer to another call of the same
-    tool, because ids may differ if the model sends no ids.
+    """Return the received answer with the recorded id. If there is none, returns an answer to a call of the same tool,
+    because ids may differ if the model sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)
