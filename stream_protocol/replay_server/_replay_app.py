@@ -1,5 +1,5 @@
-"""The ASGI app of a replay server. It has the routes of the chat endpoint, and a route below ``/__replay`` that sends
-the next chunks of a response in steps.
+"""The ASGI app of a replay server: the chat endpoint, and a route below ``/__replay`` that plays a response in
+steps.
 """
 
 from __future__ import annotations
