@@ -243,8 +243,8 @@ class ChatService:
         messages are added after these messages. Session state and artifacts are restored to this version, as after an
         edit.
 
-        ``version_id``: one of ``MessageVersions.ids``; may also be the present version. Raises ``ChatRequestError``:
-        404 if this user has no such chat or version, 409 while a response is running.
+        ``version_id``: one of ``MessageVersions.ids``; may also be the version that the chat shows now. Raises
+        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:

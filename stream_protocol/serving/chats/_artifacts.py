@@ -62,7 +62,7 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """Return the texts and files of a message. Replaces each link to an artifact by the bytes of the artifact.
+    """Return the texts and files of a message. Replaces each link to an artifact with the bytes of the artifact.
 
     A link to a missing artifact stays a link. Raises ``ChatRequestError`` (413) if all files together are larger than
     ``MAX_FILES_BYTES``.

@@ -21,7 +21,7 @@ START: Final = b'data: {"type":"start"'
 
 
 class EventBuffer:
-    """An append-only list of the SSE events of a response. Each event ends in a blank line.
+    """An append-only list of the SSE events of a response. Each event ends with a blank line.
 
     ``on_readers``: a function that gets the number of readers whenever this number changes.
 

@@ -33,7 +33,7 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The counter for the bytes of the response, which ``count_in`` sets; ``None`` without a counter.
+        """The counter for the bytes of the response; ``None`` before ``count_in``.
 
         If the client still reads some seconds after the response has ended, the bytes of the response are counted.
         Above the memory limit, the reader is disconnected.

@@ -277,8 +277,8 @@ class Run:
     def lease_lost(self) -> None:
         """Ends the response and the run immediately, because another run may now hold the lease.
 
-        If another worker can recover the run, ADK gets no abort signal. After that signal, ADK would store the run's
-        tool calls as stopped.
+        If another worker can recover the run, ADK gets no abort signal, because ADK would then store the run's tool
+        calls as stopped.
         """
         lease_losses.add(1)
         lost = LeaseLostError()
