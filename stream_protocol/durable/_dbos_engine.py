@@ -84,7 +84,7 @@ class DbosEngine:
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
     ``idempotent_tools``: the names of tools that may run again if the worker died while they were running. Any other
-    tool is not run again in this case. Instead of its result, the model reads an error text.
+    tool is not run again in this case, and the model reads an error text instead of the result.
 
     ``version``: the version of the app's agents. Only a worker with an equal version executes a run again. Change the
     version when you change an agent's tools or the order of its calls. Names and classes of agents are compared
@@ -307,8 +307,8 @@ class DbosEngine:
         """The DBOS client for queries that must not wait. While the store is unreachable, it raises an error
         immediately.
 
-        The calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use the
-        app's DBOS.
+        Model and tool calls use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use
+        the app's DBOS.
         """
         if self._url is None:
             return DBOS
