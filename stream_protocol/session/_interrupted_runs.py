@@ -203,7 +203,7 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """ADK hides some stored function responses from the model. Yield copies of these responses that the model reads.
+    """Yield copies of the stored function responses that ADK hides from the model. The model reads the copies.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
     approval request, ADK hides the whole event. The client has already received the responses, so the copies are hidden

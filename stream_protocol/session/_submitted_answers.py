@@ -296,8 +296,8 @@ def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None
     """Raise ``ChatRequestError`` (422) for a sign-in that this credential request has not started. An attacker could
     have started such a sign-in.
 
-    The answer must contain the ``state`` of the request. The URL ``authResponseUri`` has the ``state`` in its query. An
-    answer with a code or a token has its own key ``state``. The answer cannot replace the request's redirect URI.
+    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or in the key ``state`` beside
+    a code or a token. The answer cannot replace the request's redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

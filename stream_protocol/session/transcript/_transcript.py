@@ -185,8 +185,8 @@ class Transcript:
     """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each call before these events, if the
-        session has more events."""
+        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each earlier call, if ``events`` are only
+        the end of a session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
