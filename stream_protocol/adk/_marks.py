@@ -149,8 +149,8 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item that belongs to ``response``. ``listed``: the items for all responses of the event with this
-    id."""
+    """Return the item that belongs to ``response``. ``listed``: the items for all responses in the event that have the
+    id of ``response``."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 

@@ -77,8 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """Values of a streamed text or thought. A partial event continues the text or thought if the event has the same
-    values."""
+    """The values that all partial events of one streamed text or thought share."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER``."""
@@ -177,10 +176,9 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return three values: the agent of an event, and the ids of two calls inside which the agent works. A missing id
-    is ``None``.
+    """Return an event's agent, and the ids of two calls inside which the agent works. A missing id is ``None``.
 
-    The first id is the call that started the task-mode agent. The second id is the call in the event's branch.
+    The first call started the agent in task mode. The second call is named in the event's branch.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
