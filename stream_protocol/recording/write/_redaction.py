@@ -119,8 +119,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return ``cleaned``, which must be an object: a search replaces only nested objects with a placeholder."""
-    assert isinstance(cleaned, dict)
+    assert isinstance(cleaned, dict)  # a search replaces only nested objects with a placeholder
     return cleaned
 
 

@@ -169,8 +169,8 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning (secret or not). If too little work is left, a new name
-        counts as secret."""
+        """Return a name without separators, and its meaning (secret or not). If too little work is left, a name that
+        was not read before counts as secret."""
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -271,7 +271,7 @@ class Search:
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
 
-        ``credentialKey`` gets a placeholder as its value, because ADK would compute a missing value.
+        ``credentialKey`` gets a placeholder, because ADK computes the key if it is missing.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
