@@ -88,7 +88,8 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401.",
+        help="Header in which your proxy sends the user's name; requests without it get 401. All hosts are accepted "
+        "unless you set --allowed-host.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
@@ -96,7 +97,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts if you set --user-header or another --host than 127.0.0.1]",
+        "[default: only localhost; all hosts if --host is not 127.0.0.1]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -146,7 +147,7 @@ class ServeOptions:
     drain: float = _option(
         type=Seconds(),
         default=30.0,
-        show_default=True,
+        show_default="30",
         help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
     )
     workers: int = _option(
@@ -252,7 +253,7 @@ class ServeOptions:
     lease: float = _in_file(
         type=Seconds(min_open=True),
         default=15.0,
-        show_default=True,
+        show_default="15",
         help="With --run-log: seconds after which other workers take over the chats of a dead worker.",
     )
     log_whole: tuple[str, ...] = _in_file(

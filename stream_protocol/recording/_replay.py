@@ -245,4 +245,4 @@ def _steps(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[Rep
 
 
 def _no_turn(turn: int, count: int) -> RecordingError:
-    return RecordingError(f"no turn {turn} in it, only {count}")
+    return RecordingError(f"the recording has {count} turn{'s' * (count != 1)}; turn {turn} does not exist")

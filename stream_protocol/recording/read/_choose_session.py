@@ -24,8 +24,10 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
         raise RecordingError(f"{len(names)} {kind}s are in it, and --session chooses one: {_list(names)}")
     if session is None:
         raise RecordingError(f"no {kind}s in it")
+    if not names:
+        raise RecordingError(f"it has no {kind}s, so remove --session")
     if session not in names:
-        raise RecordingError(f"no {kind} {short_json(session)} in it; it has {_list(names) if names else 'no names'}")
+        raise RecordingError(f"no {kind} {short_json(session)} in it; it has {_list(names)}")
     return names.index(session)
 
 
