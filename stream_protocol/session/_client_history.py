@@ -34,7 +34,7 @@ messages.
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """Result of ``restore_client_history``: the history as events, and the plan for the last message."""
+    """Result of ``restore_client_history``: the history as events, and the decision about what to run."""
 
     events: list[Event]
     """The events before the last message, for an empty session."""

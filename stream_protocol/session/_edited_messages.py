@@ -55,7 +55,7 @@ def plan_user_message(
     known_key: str | None,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
-    """Return the plan for the user message of a request.
+    """Decide what to run for the user message of a request.
 
     ``content``: the texts and files of the message; ``None`` to read them from the request. The function ``plan``
     documents the other keyword arguments.
@@ -90,7 +90,7 @@ def _plan_run(
     message is not stored.
 
     A request to regenerate the reply may name a message that is not stored, because a failed regeneration has removed
-    the message. The plan treats this message as a new message.
+    the message. Such a message counts as new.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -155,7 +155,7 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if ``turn`` is the first turn with events of its invocation."""
+    """Return True if no turn before ``turn`` has events of the same invocation."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 

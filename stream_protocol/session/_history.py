@@ -102,8 +102,8 @@ def _without_answer(transcript: Transcript) -> list[UIMessage]:
 
 
 class HistorySettings(Settings):
-    """Converter settings for histories. In the chunks, each file of the agent has a placeholder as its URL. The method
-    ``fill`` replaces the placeholders in the finished message, so each file is encoded only once.
+    """Converter settings for histories. Each file of the agent first gets a placeholder as its URL. The method ``fill``
+    replaces the placeholders in the finished message, so each file is encoded only once.
 
     ``encoded``: True if ``fill`` inserts URLs as strings, False for ``DataUrl`` objects.
     """

@@ -65,7 +65,7 @@ NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve 
 def messages_to_events(
     messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
 ) -> list[Event]:
-    """Convert UI messages to the events of an ADK session. Append the returned events to a session in order.
+    """Convert UI messages to ADK events. The caller must append the returned events to a session in order.
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
     that may be the author of a part. The author is in the part's ``providerMetadata.adk.author``. ``start``: the
@@ -285,8 +285,8 @@ def _object(value: Any, key: str) -> dict[str, Any]:
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return two ADK parts: the code that the model's provider has executed, and its result. Return an empty list if
-    the tool call ``part`` has no code or no result."""
+    """Return two ADK parts: the code that the model's provider has executed, and the code's result. Return an empty
+    list if the tool call ``part`` has no code or no result."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None

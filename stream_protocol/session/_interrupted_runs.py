@@ -225,7 +225,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to the given calls. All calls must be from one event."""
+    """Return one event with responses to the given calls. All these calls must be from the same event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -1,7 +1,7 @@
 """Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes the data.
 
-Data about a request, such as the message id, is passed to ADK in the run config. ADK copies it to every event of the
-run, but this module reads it only from the user's event.
+Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
+the run, but this module only reads the copy on the user's event.
 """
 
 from __future__ import annotations
