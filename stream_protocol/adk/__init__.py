@@ -8,7 +8,7 @@ reading events as JSON does.
     the stream: chunks        the transcript: requests, planning, input for ADK
 
 ``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
-tool. ``KnownCalls`` also stores the client's id of each call.
+tool. ``KnownCalls`` also stores the id that each call has in the client.
 
 Where to change what:
 

@@ -138,7 +138,7 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 
 
 class CallsUnderId:
-    """All calls that have one id in ADK. If there are several, an index groups them by ``CallRank``, and finds the
+    """All calls that have the same id in ADK. If there are several, an index groups them by ``CallRank``, and finds the
     oldest call of each group."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
@@ -228,7 +228,7 @@ class CallsUnderId:
 
 
 class _Index:
-    """Index of the calls with one id, by agent, and by tool and arguments."""
+    """Two indexes of the calls with one id: by agent, and by tool and arguments."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
@@ -350,8 +350,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of a chat's messages by their tool calls. Finds the message for a tool result that comes later: the newest
-    message that has a call with the result's id and tool."""
+    """Index of a chat's messages by their tool calls. Finds the message for a later tool result: the newest message
+    that has a call with the result's id and tool."""
 
     __slots__ = ("_by_call",)
 

@@ -91,7 +91,7 @@ def steering_mark_id(custom_metadata: Any) -> str | None:
 
 
 def posted_kind(event: "Event") -> str | None:
-    """Return the kind of an event that a tool sent while it ran; ``None`` for an event of ADK."""
+    """Return the kind of an event that a running tool sent; ``None`` for an event of ADK."""
     metadata = event.custom_metadata
     kind = metadata.get(POSTED_KEY) if metadata else None
     return kind if isinstance(kind, str) else None

@@ -14,8 +14,8 @@ A remote agent sends an A2A task with status messages and artifacts. ADK's ``Rem
 update of the task, and stores the task's state in the event's metadata. The events differ from the messages that the
 remote agent sent:
 
-- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which of
-  their texts are thoughts.
+- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which
+  texts are thoughts.
 - A remote ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
 - The events do not mark function responses that are only placeholders for an approval or a sign-in.

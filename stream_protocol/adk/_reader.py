@@ -311,8 +311,8 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     """Return the reports of a partial event: its speech and its error. The error is included because the complete event
     may not repeat it.
 
-    If a tool sent the event while it ran, the event's ``actions`` are also read. The ``actions`` of a model's partial
-    event come again in the complete event.
+    If a running tool sent the event, the event's ``actions`` are also read. The ``actions`` of a model's partial event
+    come again in the complete event.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)
