@@ -289,8 +289,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. The names of its keys are not checked, because keys such as
-        the names of flows are not secret."""
+        """Return a copy of an auth scheme without secrets. Its keys are not checked, because keys such as the names of
+        flows are not secret."""
         match value:
             case str():
                 return self._searched(value)
@@ -326,7 +326,7 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential, if the object is the user's answer to a credential request; otherwise
+    """Return the key under which the object has the credential, if the object answers a credential request; otherwise
     ``None``."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
