@@ -86,7 +86,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text. ``curl`` writes the responses of proxies and redirects before it."""
+    """Return the last HTTP response in the text. Earlier responses are those of proxies and redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()

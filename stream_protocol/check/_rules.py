@@ -1,6 +1,6 @@
 """The rules of ``check``: names, severities and effects.
 
-If a stream breaks a rule, a client fails on the stream or shows it wrongly. Other modules test the rules:
+If a stream breaks a rule, a client fails on the stream or shows it wrongly. These modules test the rules:
 
 - framing: ``_check_file`` and ``_stream_checker``;
 - JSON and the schema: ``_problem_texts``;

@@ -78,8 +78,8 @@ class RecordingLibrary:
         return iter(self._entries.values())
 
     def find(self, chat_id: str) -> LibraryEntry | None:
-        """Return the recording that a chat id names: ``weather`` and ``weather--test-7`` name the recording
-        ``weather``. Returns ``None`` if there is no such recording.
+        """Return the recording that a chat id names; ``None`` if there is none. ``weather`` and ``weather--test-7``
+        name the recording ``weather``.
         """
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None

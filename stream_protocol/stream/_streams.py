@@ -115,8 +115,8 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries in ``past``, or in a list or tuple of events, become
-    ADK events.
+    """Return ``past``, ``events`` and the settings. Dictionaries become ADK events in ``past``, and in ``events`` if it
+    is a list or tuple.
     """
     warn = WarnOnce()
     check_iterable("past", past, "events")
@@ -128,9 +128,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Function that returns True if the tool with this name starts a task-mode agent. The first call reads the
-    events.
-    """
+    """Predicate: True if the tool with this name starts a task-mode agent. Reads the events at its first use."""
 
     __slots__ = ("_events", "_names", "_past")
 
