@@ -118,7 +118,7 @@ class Budget:
 
 def count_values(value: Any, most: int) -> int | None:
     """Return the number of values and keys in a JSON value. A long text counts as several values. Returns ``None`` for
-    more than ``most``, too many levels, or very long numbers."""
+    more than ``most`` values, too many levels, or very long numbers."""
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []

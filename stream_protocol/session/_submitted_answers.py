@@ -114,8 +114,8 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 def _output_response(part: ToolPart) -> dict[str, Any]:
     """Return the output of a client tool as the ``response`` of an ADK function response.
 
-    An output that is not an object becomes the ``result`` of an object. An object with the single key ``result`` is
-    also wrapped in this way.
+    An output that is not an object becomes ``{"result": output}``. An object whose only key is ``result`` is also
+    wrapped in this way.
     """
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}

@@ -130,8 +130,8 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if a different run than the run ``mark`` stored the user event with this data. Compares the
-        idempotency keys and, because a client may repeat a request, the ids of the runs' records."""
+        """Return True if the user event with this data comes from a run other than ``mark``. Compares the idempotency
+        keys and, because a client may repeat a request, the ids of the runs' records."""
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
