@@ -3,7 +3,7 @@ reading events as JSON does.
 
     an event, or its JSON; live speech; an output of a remote agent (A2A)
         |  read
-    ``EventFacts``: the author and the run, the parts in their order, and reports of other fields
+    ``EventFacts``: the author and the run, the parts in order, and reports about other fields
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 

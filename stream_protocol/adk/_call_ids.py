@@ -92,8 +92,8 @@ def match_client_ids(
     id.
 
     The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
-    client has, and a second id for the complete event, which is stored. The n-th call of a tool with an unknown id
-    matches the n-th unmatched call of this tool in ``unanswered``.
+    client has, and a second id for the complete event, which is stored. Among the calls of each tool, the n-th with an
+    unknown id matches the n-th unmatched one in ``unanswered``.
 
     ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
     ``tools``: id -> tool, for all stored calls.

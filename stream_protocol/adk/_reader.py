@@ -95,7 +95,7 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     """Return the text of a partial event that only continues the text or thought ``opened``; ``None`` for any other
     event.
 
-    Most events of a run only continue a text, so this function is faster than ``read``.
+    Most events of a run only continue a text. For such events, this function is faster than ``read``.
     """
     header, path, is_thought = opened
     try:
@@ -161,8 +161,8 @@ def is_compaction(event: "Event") -> bool:
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of task-mode agents in these events. The history hides the tool calls that start these agents.
 
-    A task-mode agent has the name of its tool, and its events have the id of the call. Both the name and the id are
-    compared with the calls, because a model may reuse an id.
+    The agent has the same name as the tool, and its events have the id of the call. Both must match, because a model
+    may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
