@@ -188,8 +188,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name inside an object such as ``{"name": "Cookie", "value": …}``. ``PLAIN`` if the
-        object contains no name of a secret."""
+        """Return the meaning (secret or not) of the name inside an object such as ``{"name": "Cookie", "value": …}``.
+        ``PLAIN`` if the object contains no name of a secret."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -225,8 +225,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of the value's name, which may be the name of
-        a secret."""
+        """Return the value without secrets. ``name_meaning``: the meaning (secret or not) of the value's name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
