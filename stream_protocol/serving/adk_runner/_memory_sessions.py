@@ -33,7 +33,7 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 class MemorySessionService(InMemorySessionService):
     """Session service in the memory of this process, whose reads do not block the event loop.
 
-    Other tasks may change sessions while ``list_sessions`` runs.
+    The result of ``list_sessions`` may lack a change that another task makes during the call.
     """
 
     async def get_session(

@@ -41,7 +41,9 @@ Binding = ast.expr | ast.stmt | str
 
 
 class SourceError(ValueError):
-    """Raised if a Python file cannot be imported. ``str(error)``: the reason."""
+    """Raised if an import of the Python file would fail, for example because of a syntax error or a missing package.
+    ``str(error)``: the reason.
+    """
 
 
 def source_targets(file: Path, root: Path) -> dict[str, type]:
@@ -58,8 +60,8 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets of a Python file, like ``source_targets``. Raise ``SourceError`` if the file cannot be
-    imported.
+    """Return the targets of a Python file, like ``source_targets``. Raise ``SourceError`` if an import of the file
+    would fail.
     """
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
@@ -114,8 +116,8 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``. Returns ``None`` if no such module is loaded, or if it is
-    inside ``place``.
+    """Return the path of the loaded module called ``name``; ``None`` if no such module is loaded, or if the module is
+    in the folder ``place``.
     """
     module = sys.modules.get(name)
     if module is None:
@@ -252,7 +254,9 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file of the app that should define the dotted name; ``None`` for a name of an installed module."""
+        """Return the app's file of the module in an imported name such as ``.tools.search``; ``None`` for an installed
+        module.
+        """
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)
