@@ -2,8 +2,8 @@
 
 A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
 agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool
-starts. For these, ``_SCOPES`` holds the channel by the ADK context of the tool call. Outside a ``ChatService`` there is
-no channel.
+starts. For these, ``_SCOPES`` maps the ADK context of a tool call to the channel. Outside a ``ChatService`` there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator
