@@ -152,9 +152,9 @@ class DocumentedCommand(click.Command):
     """Command whose help ends with examples, and may have its options in sections.
 
     ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
-    section to its heading. ``in_file``: the options that are read from a file, by their keys. ``common``: the names of
-    the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options of other commands whose
-    effect this command always has.
+    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
+    ``--inspect`` that this command lacks, because it always acts as if they were set.
     """
 
     context_class = HelpContext

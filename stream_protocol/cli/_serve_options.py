@@ -88,8 +88,7 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401. All hosts are accepted "
-        "unless you set --allowed-host.",
+        help="Header in which your proxy sends the user's name; requests without it get 401.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
@@ -97,7 +96,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts if --host is not 127.0.0.1]",
+        "[default: only localhost; all hosts with --user-header, or if --host is not a loopback address]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -217,7 +216,7 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues while no client reads its response.  [default: to its end]",
+        help="Seconds after which a run without a connected client is stopped.  [default: it is not stopped]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
@@ -236,7 +235,7 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. "
+        help="Behaviour of the built-in chat if the user sends a message during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -263,7 +262,9 @@ class ServeOptions:
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
     max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum number of requests of one user in a minute, without requests to stop.", **_COUNT
+        default=1200,
+        help="Maximum number of requests of one user in a minute. Stop requests are not counted.",
+        **_COUNT,
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of keys or tables, for deployments that share a store.  "
@@ -296,12 +297,12 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that are read from ``pyproject.toml``, by their keys."""
+    """Return the options that only ``pyproject.toml`` sets, as a dictionary from key to option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return the headings of the help, by the first option below each heading."""
+    """Return a dictionary from the first option of each section of the help to the section's heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 
