@@ -153,7 +153,7 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of the tool call of ``context``. Returns ``None`` outside a tool call."""
+    """Return a function that sends the progress of the tool call of ``context``; ``None`` outside a tool call."""
     # Looked up now, because the MCP client may call the function in a task of another run.
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context

@@ -96,7 +96,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts with --user-header, or if --host is not a loopback address]",
+        "[default: only localhost; all hosts if a proxy sends the user, or if --host is not a loopback address]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -216,7 +216,7 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds after which a run without a connected client is stopped.  [default: it is not stopped]",
+        help="Seconds after which a run without a connected client is stopped.  [default: never]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),

@@ -259,7 +259,7 @@ def rare_records() -> Iterator[None]:
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
     """Context manager: handles SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
-    after ``nohup``, it stays ignored.
+    after ``nohup``, the signal stays ignored.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:

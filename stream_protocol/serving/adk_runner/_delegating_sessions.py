@@ -78,7 +78,7 @@ class ObservedSessions(DelegatingSessions):
         self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event. A cancelled caller first waits until the event is stored."""
+        """Stores the event. If the caller is cancelled, the method first waits until the event is stored."""
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:

@@ -71,7 +71,7 @@ class MemorySessionService(InMemorySessionService):
             copy.events = list(events)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Returns the sessions without their events. The session that was updated first comes first."""
+        """Returns the sessions without their events, in the order of their last updates."""
         if user_id is None:
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []

@@ -141,8 +141,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is executed
-        again without running the nested agent again.
+        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is repeated
+        but the nested agent is not.
         """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]

@@ -274,7 +274,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def first_names(names: Iterable[str]) -> list[str]:
-    """Return the first names, and after them ``and 3 more`` if there are more than ``LISTED``."""
+    """Return at most ``LISTED`` of the names, and a text such as ``and 3 more`` for the others."""
     names = [*names]
     more = len(names) - LISTED
     return [*names[:LISTED], *([f"and {more} more"] if more > 0 else ())]
