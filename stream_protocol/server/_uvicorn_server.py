@@ -80,7 +80,7 @@ class ChatServer(uvicorn.Server):
     idle connections and the service.
 
     After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server stops the runs immediately. After a second signal,
-    it stops waiting for connections, and the process ends soon.
+    it no longer waits for open connections, and the process ends soon.
     """
 
     ends_streams: Final = True

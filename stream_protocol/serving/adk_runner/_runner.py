@@ -27,7 +27,7 @@ Target: TypeAlias = BaseNode | App | Runner
 app's own services."""
 
 _CHEAP_TELEMETRY: Final = TelemetryConfig(
-    genai_semconv_stability_opt_in="stable",
+    genai_semconv_stability_opt_in="stable",  # with the experimental ones, ADK keeps each chunk until the model ends
     adk_experimental_telemetry_opt_in=False,
     capture_message_content=ContentCapturingMode.NO_CONTENT,
 )

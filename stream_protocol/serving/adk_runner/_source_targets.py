@@ -254,8 +254,8 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the app's file of the module in an imported name such as ``.tools.search``; ``None`` for an installed
-        module.
+        """Return the app's source file of an imported name, such as ``tools.py`` for ``.tools.search``; ``None`` for an
+        installed module.
         """
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
