@@ -48,8 +48,8 @@ class CallReference(NamedTuple):
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call by this author and branch. ``stored``: a dictionary that contains
-    ``stored_number`` of the reference."""
+    """Return the reference to a call by this author and branch. ``stored``: a dictionary with the items of
+    ``CallReference.stored_number``."""
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
@@ -138,7 +138,7 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 
 
 class CallsUnderId:
-    """All calls that have one id in ADK. If there are several, an index groups them by ``CallRank``, and finds the
+    """All calls that have the same id in ADK. If there are several, an index groups them by ``CallRank``, and finds the
     oldest call of each group."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
@@ -188,8 +188,8 @@ class CallsUnderId:
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
         """Return the call with the smallest sort key. If several calls have this key, return the oldest.
 
-        ``key``: returns the sort key of a ``CallRank``; ``None`` to skip the call. ``speaker``: the agent whose calls
-        are searched; ``None`` for all agents.
+        ``key``: a function that returns the sort key for a ``CallRank``, or ``None`` to skip the call. ``speaker``: the
+        agent whose calls are searched; ``None`` for all agents.
         """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
@@ -228,7 +228,7 @@ class CallsUnderId:
 
 
 class _Index:
-    """Index of the calls with one id, by agent, and by tool and arguments."""
+    """Two indexes of the calls with one id: by agent, and by tool and arguments."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
@@ -272,8 +272,7 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Calls with equal ``CallRank`` form a group. For each group, yield the ``CallRank``, and a tuple of the oldest
-        call's number and this call.
+        """Yield each ``CallRank`` with a pair: the number of the oldest call that has this rank, and the call.
 
         ``numbers``: call -> its number. An older call has a lower number.
         """
@@ -351,8 +350,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of a chat's messages by their tool calls. Finds the message for a tool result that comes later: the newest
-    message that has a call with this id and tool."""
+    """Index of a chat's messages by their tool calls. Finds the message for a later tool result: the newest message
+    that has a call with the result's id and tool."""
 
     __slots__ = ("_by_call",)
 

@@ -212,8 +212,8 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if the event has the result of a call whose approval the session lacks. The result shows that the
-        user has approved the call.
+        """Return True if the event has the result of a call that needs approval, but the session lacks the approval.
+        The result shows that the user has approved the call.
 
         Call this method before the event's calls and results are read.
         """

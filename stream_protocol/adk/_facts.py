@@ -264,7 +264,7 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """Shows that a tool has sent the event to the client while the tool runs."""
+    """Shows that a running tool has sent the event to the client."""
 
     kind: str
 

@@ -96,7 +96,7 @@ def _is_without_events(document: dict[str, Any]) -> bool:
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document, which is a list or has a list under ``sessions``; ``None`` for any other
+    """Return the sessions in a document that is a list, or has a list under ``sessions``; ``None`` for any other
     document."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)

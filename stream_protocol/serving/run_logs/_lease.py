@@ -1,8 +1,8 @@
 """The lease of a run that this worker executes. A lease is the time-limited right to be the only active run of a chat.
 
 Each run of a chat has a fencing token: a number that is greater than the tokens of all earlier runs of the chat. A
-worker may lose its connection to the store for some time. By the token, the worker then detects that a newer run has
-taken the chat. The locks of redis-py and PostgreSQL are not used, because they have no token.
+worker may lose its connection to the store for some time. The token then tells the worker if a newer run has taken the
+chat.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SharedLease:
     async def look_for_stop(self) -> None:
         """Reads the id of the chat's newest stop from the store, and sets ``newest_stop``.
 
-        Later stops arrive with renewal requests. Call this method only when the worker already receives renewal
+        Later stops reach the worker through renewal requests, so call this method only when the worker receives these
         requests.
         """
         self.newest_stop = await self._store.newest_stop(self._run.chat)
@@ -202,8 +202,8 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """End the run if the worker has tried to renew the lease for ``LeaseTimes.time_to_renew`` seconds. Otherwise,
-        check again later.
+        """End the run if all attempts to renew the lease have failed for ``LeaseTimes.time_to_renew`` seconds.
+        Otherwise, check again later.
         """
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:

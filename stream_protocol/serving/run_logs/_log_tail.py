@@ -1,7 +1,7 @@
 """Reads the events of a run that another worker executes, for all readers in this process.
 
-The other worker stores the events with ``_log_writer``. This module also handles merged events, events that a fail-over
-of the store has lost, and the death of the other worker.
+The other worker stores the events with ``_log_writer``. This module also handles merged events, lost events after a
+fail-over of the store, and the death of the other worker.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class LogTail:
         return is_held or self._writer.available is not None
 
     async def has_begun(self) -> bool:
-        """Waits for the first events of the run. Returns False if the run was lost before its first event."""
+        """Waits for the first events of the run. Returns False if the run's worker died before the first event."""
         self._expected += 1
         self._cancel_timer()
         try:

@@ -81,8 +81,8 @@ class Claim:
     async def wait_until_accepted(self) -> None:
         """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        The run may end before the message is stored. Then raises the exception of the agent, or ``ChatRequestError``:
-        409 after a stop, 503 for an unreachable store.
+        If the run ends first, raises the exception of the agent, or ``ChatRequestError``: 409 after a stop, 503 for an
+        unreachable store.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())

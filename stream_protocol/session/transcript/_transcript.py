@@ -131,7 +131,7 @@ class Turn:
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message and the events of the message's run, as the client received them."""
+        """The user's message, and the events of the run that it started, as the client received them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
@@ -185,8 +185,8 @@ class Transcript:
     """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each call before these events, if the
-        session has more events."""
+        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each earlier call, if ``events`` are only
+        the end of a session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
@@ -256,8 +256,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed a message with one of these ids, so that the chat does not contain it
-        now."""
+        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain it now."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
