@@ -14,6 +14,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
+from stream_protocol.adk import ANSWERED_KEY
 from tests.stream.building import (
     WAIT_FOR_APPROVAL,
     call,
@@ -137,6 +138,13 @@ def test_of_two_calls_under_one_id_the_one_that_was_not_asked_about_has_its_resu
     assert outputs(run([decision(("C", True)), results(response("pay", {"paid": 1}, "0"))], past=past)) == {
         "0": {"paid": 1}
     }
+
+
+def test_a_response_with_a_stored_number_is_a_result_if_only_the_other_call_was_asked_about() -> None:
+    calls = event(call("pay", {"x": 1}, "0"), call("look", {}, "0"))
+    said = placeholders(response("look", {"sky": "blue"}, "0"), response("pay", WAIT_FOR_APPROVAL, "0"), asking=("0",))
+    said.custom_metadata = {ANSWERED_KEY: {"0": [1, 0]}}
+    assert outputs(run([calls, confirmation("C", "0", "pay", {"x": 1}), said])) == {"0.2": {"sky": "blue"}}
 
 
 def test_of_two_calls_under_one_id_that_were_asked_about_the_decided_one_has_the_next_result() -> None:
