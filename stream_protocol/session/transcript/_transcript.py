@@ -31,7 +31,13 @@ from stream_protocol.adk import (
     readable_event,
     steering_id,
 )
-from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
+from stream_protocol.session.transcript._metadata import (
+    EventMetadata,
+    kept_steering,
+    shown_event,
+    steering_state,
+    stored_error_text,
+)
 from stream_protocol.session.transcript._transcript_reader import (
     EventRole,
     FirstReading,
@@ -88,10 +94,7 @@ class Turn:
     def error_text(self) -> str | None:
         """The error text that the client received at the end of the newest run; ``None`` if the text is not stored, or
         if the run did not fail."""
-        if not self.has_failed:
-            return None
-        of_run = reversed(self.stored[self.response_starts[-1] :])
-        return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
+        return stored_error_text(self.stored[self.response_starts[-1] :])
 
     @cached_property
     def user_event(self) -> Event | None:
