@@ -237,10 +237,6 @@ class Transcript:
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
 
-    def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn with this user message; ``None`` if there is none."""
-        return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
-
     def find_steering(self, client_id: str) -> Turn | None:
         """Return the newest turn in which a run has read this steering message; ``None`` if there is none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
