@@ -309,6 +309,8 @@ class KnownCalls:
         ``lacks_id``: True to search only calls to which ADK has given no id.
         """
         calls = [known for known in self._open if known.name == name and not (lacks_id and known.has_id)]
+        if not name:  # a streamed call has no name yet, and a session does not store it
+            calls = [known for known in calls if known.run >= 0]
         own = next((known for known in calls if known.speaker == speaker), None)
         return own or next(iter(calls), None)
 

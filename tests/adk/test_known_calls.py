@@ -224,6 +224,11 @@ def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order()
     assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
 
 
+def test_a_response_without_id_and_name_is_not_for_a_call_that_is_still_streamed() -> None:
+    chunks = run([fragment(piece("f", None, more=True)), results(response("", {"r": 1})), event(call("f", {}))])
+    assert outputs(chunks) == {"call_0": "The tool gave no result."}
+
+
 def test_what_is_long_answered_is_forgotten_also_while_its_event_goes_on() -> None:
     calls = [event(call("f", {"x": 0}, "0"), **B), *(event(call("f", {"x": n}, "0"), **A) for n in range(1, 12))]
     own = event(*(response("f", {"r": n}, "0") for n in range(1, 12)), call("f", {"x": 12}, "0"), **A)
