@@ -17,7 +17,7 @@ USER: Final = "user"
 
 
 class CallReference(NamedTuple):
-    """Data with which events, and the code inside a tool, refer to a call."""
+    """Data with which an event, or the code of a running tool, refers to a call."""
 
     id: str | None
     """The call's id in ADK. Several calls may have this id."""
@@ -32,17 +32,18 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The JSON field that stores ``number``: ``{"number": 1}``. Empty for 0 and for an unknown number."""
+        """The JSON form of ``number``, such as ``{"number": 1}``. Empty if the number is 0 or unknown."""
         return {"number": self.number} if self.number else {}
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call of this author and branch. ``stored``: a dictionary with ``stored_number``."""
+    """Return the reference to a call by this author and branch. ``stored``: a dictionary with the items of
+    ``CallReference.stored_number``."""
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the tool calls inside which the agent with this branch runs, the outermost first.
+    """Yield the tool calls inside which an agent runs, the outermost first. ``branch``: the agent's branch.
 
     ADK appends ``<tool>@<call id>`` to the branch of an agent that runs inside a tool call.
     """
@@ -90,8 +91,8 @@ class KnownCall:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
-    message with a call of the result's id and tool."""
+    """Index of a chat's messages by their tool calls. Finds the message for a later tool result: the newest message
+    that has a call with the result's id and tool."""
 
     __slots__ = ("_by_call",)
 
@@ -99,7 +100,7 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the tool calls of an event of this message."""
+        """Add the tool calls of an event. ``message``: the message that contains the calls."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Return False on an error, for example for an unreadable folder or a long
-    name."""
+    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
+    folder, or if its name is too long.
+    """
     try:
         return path.is_file()
     except OSError:
@@ -13,7 +14,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return True if the path is a folder. Return False on an error."""
+    """Return True if the path is a folder. Also returns False if the path cannot be checked."""
     try:
         return path.is_dir()
     except OSError:
