@@ -61,8 +61,8 @@ class KnownCalls:
         """Id of an approval request -> the call that needs approval."""
         self._run = 0
         self._event: object = None
-        self._mentioned: list[KnownCall] = []
-        """The calls that were read from the newest event so far."""
+        self._mentioned: dict[KnownCall, None] = {}
+        """The calls that the newest event contains, so far. A second call with the same id there is a different call."""
         self._counts: dict[str, int] | None = None
         """Id in ADK -> the number of calls with this id in the newest event."""
 
@@ -132,7 +132,7 @@ class KnownCalls:
         same_run = (
             known
             for known in self._same_id.get(call.id or "", ())
-            if known.run == self._run and not known.mentioned and not known.responses
+            if known.run == self._run and known not in self._mentioned and not known.responses
         )
         same = (known for known in same_run if (known.speaker, known.name) == (speaker, call.name))
         return next((known for known in same if known.args == call.args), None)
@@ -300,7 +300,7 @@ class KnownCalls:
         if not (calls := self._same_id.get(adk_id)):
             return None
         calls = [known for known in calls if known.speaker == speaker] or calls
-        calls = [known for known in calls if not known.mentioned] or calls
+        calls = [known for known in calls if known not in self._mentioned] or calls
         calls = [known for known in calls if not name or known.name in ("", name)] or calls
         calls = [known for known in calls if known.decided] or calls
         calls = sorted(calls, key=_APPROVALS, reverse=True)
@@ -356,7 +356,7 @@ class KnownCalls:
                 author not in ("", known.speaker[0]),
                 branch not in ("", known.speaker[1]),
                 number not in (None, known.number),
-                event is None or event is not self._event or not known.mentioned,
+                event is None or event is not self._event or known not in self._mentioned,
                 settled,
                 not settled and not known.decided,
                 0 if settled else -known.run,
@@ -379,18 +379,11 @@ class KnownCalls:
         if event is not self._event:
             self._event = event
             self._counts = None
-            for known in self._mentioned:
-                known.mentioned = False
-            self._mentioned = []
+            self._mentioned = {}
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
-        if not known.mentioned:
-            known.mentioned = True
-            if self._mentioned:
-                self._mentioned.append(known)
-            else:
-                self._mentioned = [known]
+        self._mentioned[known] = None
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:

@@ -82,8 +82,6 @@ class KnownCall:
     """True while the user has not answered an approval request for the call, and the call has no response."""
     decided: bool = False
     """True between the user's decision and the response to the call."""
-    mentioned: bool = False
-    """True if the newest event contains the call. A second call with the same id there is a different call."""
     adk_ids: tuple[str, ...] = ()
     """The ids of the call in ADK."""
     entry: Any = None
