@@ -62,7 +62,7 @@ class KnownCalls:
         self._run = 0
         self._event: object = None
         self._mentioned: dict[KnownCall, None] = {}
-        """The calls that the newest event contains, so far. A second call with the same id there is a different call."""
+        """The calls of the newest event so far. A second call with the same id in this event is a different call."""
         self._counts: dict[str, int] | None = None
         """Id in ADK -> the number of calls with this id in the newest event."""
 
