@@ -1,4 +1,4 @@
-"""Explains why a captured HTTP response is not a stream: an error, a redirect, an HTML page, or an empty body."""
+"""Explain why a captured HTTP response is not a stream: an error, a redirect, an HTML page, or an empty body."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The content type as part of a sentence, such as `` with text/html``; empty if unknown."""
+        """The content type as the end of a phrase, such as `` with text/html``; empty if unknown."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
@@ -59,7 +59,7 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return the error text for a line that begins an HTTP error response."""
+    """Return an error text if the line is the status line of an HTTP error response; otherwise ``None``."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
@@ -77,7 +77,7 @@ def unknown_text_reason(text: str) -> str:
 
 
 def python_hint(data: str) -> str | None:
-    """Return advice for data that is the ``str()`` of a Python object."""
+    """Return advice if the data looks like the ``str()`` of a Python object; otherwise ``None``."""
     if (found := _PYTHON.match(data)) is None:
         return None
     if found[0].endswith("{'"):
@@ -86,7 +86,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text, after those of proxies, redirects and interim responses."""
+    """Return the last HTTP response in the text. Earlier responses are those of proxies and redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -100,7 +100,9 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """Return ``: `` and a printable beginning of the body; nothing for an empty body or an HTML page."""
+    """Return ``: `` and the beginning of the body in printable form. Returns an empty text for an empty body or an HTML
+    page.
+    """
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

@@ -8,15 +8,15 @@ types.
 Where to change what:
 
 - ``_serve_options``: the options of ``serve``.
-- ``_program``: exit codes, colours, examples. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_program``: exit codes, colours and the help. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
 - ``_serve_agent``: the server of ``serve TARGET``.
-- ``_serve_screen``: output of ``serve`` at its start.
+- ``_serve_screen``: the text that ``serve`` prints at its start.
 - ``_reload``: ``serve --reload``.
-- ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
+- ``_broken_agent``: the server of ``serve --reload`` while the agent cannot be loaded.
 - ``_workers``: ``serve --workers``.
 - ``project``: the project that ``init`` creates. Its page is a symbolic link to ``examples/nextjs``. On Windows, Git
-  makes such links only with ``core.symlinks``. After a change of the project's agent: ``cd stream_protocol/cli/project;
-  adk-ui-stream types my_package``.
+  creates symbolic links only with the setting ``core.symlinks``. If you change the project's agent, update the types:
+  ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """
 
 from typing import Final

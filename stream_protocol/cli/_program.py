@@ -1,4 +1,4 @@
-"""Base classes of all commands of ``adk-ui-stream``: exit codes, error lines and help."""
+"""Base classes of all commands of ``adk-ui-stream``. They define exit codes, error lines and the help."""
 
 from __future__ import annotations
 
@@ -68,13 +68,15 @@ class _Formatter(HelpFormatter):
 
 
 class HelpContext(click.Context):
-    """Click context whose help has the layout and colors of this program."""
+    """Click context whose help has this program's layout and colors."""
 
     formatter_class = _Formatter
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections (heading -> rows with a name and its help) in aligned columns."""
+    """Write sections of the help in aligned columns. ``sections``: a dictionary from heading to rows. A row has a name
+    and its help text.
+    """
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
@@ -82,11 +84,11 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequen
 class Program(click.Group):
     """Command group that reports wrong usage as a line ``error: …`` on stderr, with exit code 2.
 
-    After Ctrl-C, the exit code is 130. If the reader of a pipe closes it, as ``head`` does, the exit code is 0. In both
-    cases, nothing is printed.
+    After Ctrl-C, the exit code is 130. If the reader of stdout closes the pipe, as ``head`` does, the exit code is 0.
+    In both cases, no error is printed.
 
-    ``headings``: heading in the help -> names of the commands below it. ``exit_codes``: exit code -> meaning, for the
-    help.
+    ``headings``: a dictionary from a heading in the help to the names of the commands below it. ``exit_codes``: a
+    dictionary from an exit code to its meaning, for the help.
     """
 
     context_class = HelpContext
@@ -116,8 +118,9 @@ class Program(click.Group):
         standalone_mode: bool = True,  # noqa: FBT001, FBT002  # click's signature
         **extra: Any,
     ) -> Any:
-        """Run a command and exit. If ``standalone_mode`` is False, return the command's value, or raise Click's
-        exceptions."""
+        """Run a command and exit. If ``standalone_mode`` is False, do not exit: return the command's value, or raise
+        Click's exceptions.
+        """
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
@@ -135,7 +138,7 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
+        """Parse the arguments. The colors depend on ``NO_COLOR`` and ``FORCE_COLOR``."""
         extra.setdefault("color", color_choice())
         with exit_on_closed_pipe():
             return super().make_context(info_name, args, parent, **extra)
@@ -146,11 +149,12 @@ class Program(click.Group):
 
 
 class DocumentedCommand(click.Command):
-    """Command whose help ends with examples, and may have options in sections.
+    """Command whose help ends with examples, and may have its options in sections.
 
-    ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
-    that is read from a file. ``common``: names of the options that ``-h`` shows; empty for all options. ``always_on``:
-    flags of other commands whose effect this command always has.
+    ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
+    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
+    ``--inspect`` that this command lacks, because it always acts as if they were set.
     """
 
     context_class = HelpContext
@@ -202,7 +206,9 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return heading -> options with their help, in the order of declaration."""
+        """Return a dictionary from heading to the section's options. Each option is a pair of its name and its help
+        text.
+        """
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -217,7 +223,7 @@ class DocumentedCommand(click.Command):
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, without wrapping, so that each line can be copied."""
+        """Write the examples. Lines are not wrapped, so that each command line can be copied."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
                 formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
@@ -225,7 +231,8 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, and otherwise ``None``.
+    """Return whether to print colors: False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, otherwise
+    ``None``.
 
     With ``None``, Click prints colors only on a terminal.
     """
@@ -255,8 +262,10 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exception that ends the process with exit code 2. ``text``: the reason on stderr. ``is_fixable``: True if a
-    change of the agent's files may help."""
+    """Exception that ends the process with exit code 2. ``text``: the reason, which is printed on stderr.
+
+    ``is_fixable``: True if a change of the agent's files may solve the problem.
+    """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:
         super().__init__(2)
@@ -280,7 +289,7 @@ def warn(text: str) -> None:
 
 @contextmanager
 def exit_on_closed_pipe() -> Iterator[None]:
-    """Context manager that exits with code 0 after the reader of stdout has closed the pipe."""
+    """Context manager that exits with code 0 if the reader of stdout closes the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -289,7 +298,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard all further and buffered output on stdout."""
+    """Discard everything that is written to stdout from now on, and the output that is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -305,7 +314,9 @@ def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> 
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error line for an unknown option: the command or file that has it, or a similar option."""
+    """Return the end of the error text for an unknown option. It names the command or the file to
+    which the option belongs. If there is none, it names a similar option.
+    """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):
         if option in command.always_on:

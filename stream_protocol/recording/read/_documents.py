@@ -50,7 +50,8 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
     """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
 
-    ``session``: the name of the session, if the document has several. ``lines``: the known line numbers of items.
+    ``session``: the name of the session, if the document has several. ``lines``: the line numbers of list items, if
+    known.
     """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
@@ -95,7 +96,8 @@ def _is_without_events(document: dict[str, Any]) -> bool:
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document, or in the list under its key ``sessions``."""
+    """Return the sessions in a document that is a list, or has a list under ``sessions``; ``None`` for any other
+    document."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

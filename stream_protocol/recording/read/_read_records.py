@@ -140,7 +140,8 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns ``path``, or for a pipe or a device, the path of a temporary copy.
+    """Context manager that returns a path that can be read several times: ``path``, or a temporary copy of a pipe or a
+    device.
 
     Raises ``RecordingError`` for an unreadable file, and for a pipe without a recording.
     """
@@ -158,8 +159,10 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Context manager that returns the path of a temporary file with the stream's first bytes (``head``) and the
-    ``rest``."""
+    """Context manager that copies a stream to a temporary file, and returns the path of the file.
+
+    ``head``: the bytes that were already read from the stream. ``rest``: the stream after these bytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:

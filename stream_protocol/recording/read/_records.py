@@ -1,4 +1,4 @@
-"""The records of recordings of all formats, and the errors for files that are not recordings."""
+"""Record types for all formats of recordings, and errors for files that are not recordings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
