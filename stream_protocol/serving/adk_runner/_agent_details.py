@@ -43,7 +43,8 @@ def model_names(root: BaseNode) -> tuple[str, ...]:
 
 def used_models(root: BaseNode) -> UsedModels:
     """Return the models of all agents in the tree, and their missing API keys and packages. Creates each model, but
-    sends no request."""
+    sends no request.
+    """
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):
@@ -59,8 +60,9 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _missing_keys(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each missing API key. Raises the exception of a model library that cannot create its
-    client."""
+    """Yield a sentence for each missing API key. If a model library cannot create its client, its exception is
+    raised.
+    """
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
             with silenced("asyncio"):  # asyncio reports a client that google-genai could not create
