@@ -72,6 +72,8 @@ def test_a_recorded_run_is_played_and_stepped_through(browser: Browser, url: str
         assert int(position.input_value()) < int(stopped)
         position.focus()
         tab.keyboard.press("End")
+        expect(position).to_have_css("outline-style", "solid")
+        expect(position).to_have_css("border-radius", "6px")  # no corners
         expect(page.get_by_text("Booked")).to_be_visible()
 
 
