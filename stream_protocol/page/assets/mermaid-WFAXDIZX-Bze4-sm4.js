@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-Bj9z_mBG.js";

@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-Bujs6275.js";
