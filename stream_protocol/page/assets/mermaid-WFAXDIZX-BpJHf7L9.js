@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-D1m5HxTi.js";
