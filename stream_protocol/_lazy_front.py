@@ -1,4 +1,4 @@
-"""Lazy loading of a package's public names (PEP 562)."""
+"""Loads the public names of a package only when they are used (PEP 562)."""
 
 import sys
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from importlib import import_module
 def lazy_front(package: str, names: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for the ``__init__.py`` of a package that loads its names on first access.
 
-    ``names``: the module with the public names. Assign both functions under ``if not TYPE_CHECKING``, because a type
-    checker that sees ``__getattr__`` accepts any name.
+    ``names``: the name of the module with the public names. Assign both functions under ``if not TYPE_CHECKING``: a
+    type checker that sees ``__getattr__`` would accept any name.
     """
     module = f"{package}.{names}"
 

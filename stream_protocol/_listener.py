@@ -1,4 +1,4 @@
-"""Opens the socket of a server, without loading ADK or a server."""
+"""Opens the socket on which a server listens. This module loads neither ADK nor a server."""
 
 import errno
 import socket
@@ -16,7 +16,7 @@ PORTS_TRIED = 20
 
 
 class AddressError(OSError):
-    """Raised if the server cannot listen on the address. ``str(error)`` is one line with the reason."""
+    """Raised if a server cannot listen on an address. ``str(error)``: one line with the reason."""
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -41,8 +41,9 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _can_be_host(host: str) -> bool:
-    """Return False for a text that cannot be encoded as a host name. For such a text, Python raises different errors,
-    and leaves the socket open."""
+    """Return False for a text that cannot be encoded as a host name. Python would raise different errors for it, and
+    leave the socket open.
+    """
     try:
         return b"\0" not in host.encode("idna")
     except UnicodeError:
@@ -50,7 +51,6 @@ def _can_be_host(host: str) -> bool:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port above ``port``; ``None`` if all tried ports are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

@@ -1,4 +1,4 @@
-"""Check the allowed origins in an app's options."""
+"""Checks the origins that an app allows in its options."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -23,8 +23,10 @@ _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Return the origins as a set. Raises ``InvalidArgumentError``, with the option's ``name``, for an origin that no
-    browser sends."""
+    """Return the origins as a set. Raises ``InvalidArgumentError`` for a text that no browser sends as an origin.
+
+    ``name``: the name of the app's option, for the error text.
+    """
     if isinstance(origins, str):
         raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
     checked = frozenset(check_texts(name, origins, expected="a list of origins"))
@@ -46,7 +48,7 @@ def _hint(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """Return the origin as a browser sends it; ``None`` if it is not an origin."""
+    """Return the origin in the form that a browser sends; ``None`` if the text is not an origin."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -65,8 +67,9 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Return the host as a browser sends it; ``None`` if it is invalid. Raises ``ValueError`` for an invalid IP
-    address."""
+    """Return the host in the form that a browser sends; ``None`` for an invalid host. Raises ``ValueError`` for an
+    invalid IP address.
+    """
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

@@ -16,22 +16,23 @@ _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file with mode 0600 if it is new. This function is an ``opener`` for ``open``."""
+    """Open a file. A new file gets mode 0600. Pass this function as ``opener`` to ``open``."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder and its missing parents with mode 0700. A folder that exists keeps its mode."""
+    """Create a folder and its missing parents with mode 0700. An existing folder keeps its mode."""
     if not path.parent.exists():
         make_private_folder(path.parent)
     path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
 def make_private_store(path: str) -> None:
-    """Make the file of an SQLite database private before SQLite opens the database.
+    """Make the file of an SQLite database private, before SQLite opens the database.
 
-    A new file gets mode 0600. An existing database that all accounts can read also gets mode 0600, with the files
-    beside it. ``OSError`` is ignored, because the caller gets the same error when it opens the database.
+    A new file gets mode 0600. An existing database that other accounts can access also gets mode 0600, and so do
+    SQLite's additional files beside it. An ``OSError`` is ignored, because the caller gets it again when SQLite opens
+    the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

@@ -1,4 +1,4 @@
-"""Decide from the name of a variable, header or key if its value is a secret.
+"""Decide from the name of a variable, header or key whether its value is a secret.
 
 The decision uses whole words. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``. ``keyboard``
 does not contain the word ``key``. The last word may show that a value is not secret, as in ``token_count``.
@@ -17,7 +17,9 @@ _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za
 
 
 def _plain(name: str) -> str:
-    """Return the name with full-width letters converted, and without accents and invisible characters."""
+    """Return the name with full-width letters replaced by normal letters, and without accents and invisible
+    characters.
+    """
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
 
@@ -70,7 +72,7 @@ _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|res
 
 
 class Meaning(Enum):
-    """The kind of value that a name stands for: secret or not."""
+    """The kind of value that a name stands for: secret, not secret, or secret only if it is a text."""
 
     PLAIN = auto()
     SECRET = auto()
@@ -80,7 +82,7 @@ class Meaning(Enum):
 
 
 def meaning(name: str) -> Meaning:
-    """Return the kind of value that this name stands for."""
+    """Return the kind of value that the name of a variable, header or key stands for."""
     return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
 
 

@@ -1,7 +1,8 @@
-"""Remove secrets from texts of recordings, logs and error messages, by patterns of credentials.
+"""Remove secrets from the texts of recordings, logs and error messages. Secrets are found by patterns of credentials.
 
-``without_secrets`` removes only text that is clearly a credential, because a replay of the recording must still work.
-``message_without_secrets`` is for logs and errors, and also removes text that may be a credential.
+``without_secrets`` is for recordings. It removes only text that is clearly a credential, because a replay of the
+recording must still work. ``message_without_secrets`` is for logs and errors. It also removes text that may be a
+credential.
 """
 
 import os
@@ -94,7 +95,9 @@ _SHORTEST_SECRET: Final = 8
 
 
 def search_work(text: str) -> int:
-    """Estimate quickly how long ``without_secrets`` takes for the text at most, in units of 0.1 µs."""
+    """Estimate the longest time that ``without_secrets`` takes for the text, in units of 0.1 µs. The estimate itself
+    takes little time.
+    """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
     if colons or equals:
@@ -110,7 +113,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without the parts that are clearly credentials."""
+    """Return the text with ``[redacted]`` in place of each part that is clearly a credential."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)
@@ -143,7 +146,9 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Remove the value of a secret name on a line. Several words after a colon are kept as a sentence."""
+    """Redact the value on a line if its name is the name of a secret. After a colon, a value of several words counts as
+    a sentence and stays.
+    """
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -178,7 +183,7 @@ def _clean_user(match: re.Match[str]) -> str:
 
 
 def _clean_parameters(url: str) -> str:
-    """Remove the secrets from the query and the fragment of the URL."""
+    """Redact the secrets in the query and the fragment of the URL."""
     names = {unquote_plus(match[1]).lower() for match in _PARAMETER.finditer(url)}
     signs_in = "code" in names and "state" in names
 
@@ -196,10 +201,10 @@ def _clean_parameters(url: str) -> str:
 
 
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
-    """Return the text of a log line or an error without anything that may be a secret.
+    """Return the text of a log line or an error with ``[redacted]`` in place of everything that may be a secret.
 
-    Unlike ``without_secrets``, it also removes users and queries of URLs, values of secret environment variables,
-    values of secret names in a sentence, and long words. ``known``: long words to keep.
+    More than in ``without_secrets`` is removed: users and queries of URLs, values of secret environment variables,
+    values of secret names in a sentence, and long words. ``known``: long words that are not secret.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
@@ -217,10 +222,10 @@ def _clean_named(found: re.Match[str]) -> str:
 
 
 def _without_user(url: str) -> str:
-    """Return the URL without user names and passwords, also of nested URLs. Takes linear time.
+    """Return the URL without user names and passwords. Also removes them from URLs inside the URL. Takes linear time.
 
-    Some programs do not encode the password. So it may contain any character except spaces and quotes, and ends at the
-    last ``@``.
+    Some programs do not encode the password. So a password may contain any character except spaces and quotes, and ends
+    at the last ``@``.
     """
     last = url.rfind("@")
     kept, begin = [], 0
@@ -231,7 +236,6 @@ def _without_user(url: str) -> str:
 
 
 def _without_query(url: str) -> str:
-    """Return the URL without its query, in linear time."""
     begin = 0
     for mark in _MARK.finditer(url, 0, len(url) - 1):
         if mark[0] == "?" and _ANY_ADDRESS.search(url, begin, mark.start()):
@@ -241,8 +245,9 @@ def _without_query(url: str) -> str:
 
 
 def _environment_secrets() -> list[str]:
-    """Return the values of secret environment variables, the longest first, because a value may begin with another
-    value."""
+    """Return the values of secret environment variables. Longer values come first, because a value may contain a
+    shorter one.
+    """
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -1,27 +1,27 @@
-"""Read ADK's events. Only this package accesses the fields of an event. Reading ADK's objects does not import ADK, but
+"""Read ADK's events. Only this package accesses the fields of an event. Reading event objects does not import ADK, but
 reading events as JSON does.
 
-    an event, or its JSON; live speech; an output of an agent behind A2A
+    an event, or its JSON; live speech; an output of a remote agent (A2A)
         |  read
-    ``EventFacts``: the author and the run, the parts in their order, and reports of other fields
+    ``EventFacts``: the author and the run, the parts in order, and reports about other fields
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
 ``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
-tool. ``KnownCalls`` also stores the client's id of each call.
+tool. ``KnownCalls`` also stores the id that each call has in the client.
 
 Where to change what:
 
-- ``_reader``: converts an event to ``EventFacts``. It calls the modules for failures, marks, sources and speech.
+- ``_reader``: converts an event to ``EventFacts``.
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
-- ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
+- ``_calls``: ``KnownCalls``. Recognizes ids that a model uses again, and requests that ADK repeats.
 - ``_running_calls``: finds the call of a running tool or of an exception, and gives names to tool executions.
-- ``_call_index``: the indexes of calls by id and by tool. ``CallMessages`` decides which message gets a late result.
+- ``_call_index``: the indexes of calls by id and by tool. ``CallMessages`` finds the message for a late tool result.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
-- ``_readable_events``: reads speech and sound of live runs, and events of agents behind A2A.
+- ``_readable_events``: reads speech and sound of live runs, and events of remote agents (A2A).
 - ``_marks``: data that this library adds to events, such as steering messages, nested events and tool titles.
 - ``_adk_requests``: calls that wait for a user or a client.
 - ``_failures``: errors and finish reasons in events; errors and client outputs in function responses.

@@ -1,7 +1,7 @@
 """Recognize calls that a user, a client or another system must answer, including ADK's own requests.
 
-ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts answers only to these calls. A
-model may invent a call with the name of one of ADK's requests. ADK refuses this call, and does not list its id.
+ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts answers only to listed calls. A
+model may invent a call with the name of one of ADK's requests. ADK refuses such a call, and does not list its id.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request on the call that needs approval, and the other requests like calls of client
-    tools.
+    The client shows an approval request as a question about the call that needs approval. The client shows the other
+    kinds as calls of client tools.
     """
 
     APPROVAL = "approval"
@@ -45,15 +45,15 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of answer for which a complete call waits; ``None`` if a tool of the agent answers the call."""
+    """Return the kind of answer that a complete call waits for; ``None`` if the agent's own tool answers the call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call for which ADK requests a confirmation with these arguments: ``id``, ``name`` and ``args``, if
-    valid."""
+    """Return the call for which ADK requests a confirmation, as a dictionary with ``id``, ``name`` and ``args``.
+    Invalid entries are missing. ``args``: the arguments of ``adk_request_confirmation``."""
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
@@ -94,7 +94,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if the function response approves a call, False if it denies a call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``, or has this object as JSON text under ``response``.
+    An approval or denial is ``{"confirmed": bool, …}``, or an object with this JSON as text under ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -1,10 +1,10 @@
-"""Client ids for the calls of a chat.
+"""Client ids for the calls of a chat. A client id is the ``toolCallId`` of a call.
 
 A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique: a model may number the
 calls of each response from zero, and a workflow may use one id for all its questions.
 
-ADK's id is the client id of the first call with this id. Later calls get the first free id of ``<id>.2``, ``<id>.3``,
-and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+The first call with an id keeps ADK's id as its client id. Later calls with this id get the first unused id of
+``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 """
 
 from bisect import bisect_left
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class CallIds(Collection[str]):
-    """The client ids of a chat's tool calls, in the order of the calls. ``taken``: the ids that are used already."""
+    """The client ids (``toolCallId``) of a chat's tool calls, in the order of the calls. ``taken``: the ids that are
+    already used."""
 
     __slots__ = ("_begin", "_earlier", "_numbers", "_places")
 
@@ -48,7 +49,7 @@ class CallIds(Collection[str]):
         return copied
 
     def new(self, adk_id: str | None) -> str:
-        """Return a new client id for a call. ``adk_id``: the call's id in ADK."""
+        """Add and return a new ``toolCallId`` for a call. ``adk_id``: the call's id in ADK."""
         call_id = adk_id if adk_id and adk_id not in self else self._numbered(adk_id or "")
         self._places[call_id] = len(self)
         return call_id
@@ -64,14 +65,14 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Return True if ``call_id`` is one of the first ``count`` client ids of the chat."""
+        """Return True if ``call_id`` is among the first ``count`` ids of the chat's calls."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the first ``count`` client ids of the
-        chat."""
+        """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the first ``count`` ids of the chat's
+        calls."""
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]
@@ -87,14 +88,15 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Match calls that only the client's message has with the ``unanswered`` calls of the same tool, in order: client's
-    id -> stored id.
+    """Find the stored id of each call that has a different id in the client's message. Returns: client's id -> stored
+    id.
 
-    The session lacks an id if a model adapter sends no call ids. ADK then generates one id for the partial event, which
-    the client has, and a second id for the complete event. The order of calls may differ if parallel agents use the
-    same id.
+    The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
+    client has, and a second id for the complete event, which is stored. Among the calls of each tool, the n-th with an
+    unknown id matches the n-th unmatched one in ``unanswered``.
 
-    ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored calls.
+    ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
+    ``tools``: id -> tool, for all stored calls.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -1,6 +1,7 @@
-"""Index of tool calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
+"""Index of tool calls by id and by tool. With the index, a search takes the same time for few and for many calls.
 
-Calls with the same id are indexed by rank: the properties by which a search chooses between these calls.
+Several calls can have the same id. A search chooses between them by the properties in ``CallRank``, such as the author
+and the number of responses. So these calls are also indexed by ``CallRank``.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ _MAX_DEPTH: Final = 32
 
 
 class CallReference(NamedTuple):
-    """Data with which events, and the code inside a tool, refer to a call."""
+    """Data with which an event, or the code of a running tool, refers to a call."""
 
     id: str | None
     """The call's id in ADK. Several calls may have this id."""
@@ -42,17 +43,18 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The JSON field that stores ``number``: ``{"number": 1}``. Empty for 0 and for an unknown number."""
+        """The JSON form of ``number``, such as ``{"number": 1}``. Empty if the number is 0 or unknown."""
         return {"number": self.number} if self.number else {}
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call of this author and branch. ``stored``: a dictionary with ``stored_number``."""
+    """Return the reference to a call by this author and branch. ``stored``: a dictionary with the items of
+    ``CallReference.stored_number``."""
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the tool calls inside which the agent with this branch runs, the outermost first.
+    """Yield the tool calls inside which an agent runs, the outermost first. ``branch``: the agent's branch.
 
     ADK appends ``<tool>@<call id>`` to the branch of an agent that runs inside a tool call.
     """
@@ -101,12 +103,12 @@ class KnownCall:
 
     @property
     def content(self) -> Hashable:
-        """A hashable key, equal for calls of the same tool with equal arguments."""
+        """A hashable key that is equal for two calls of the same tool with equal arguments."""
         return _content(self.name, self.args)
 
     @property
     def rank(self) -> "CallRank":
-        """A tuple of the properties by which a search chooses between several calls with the same id."""
+        """The properties by which a search chooses between several calls with the same id."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -136,7 +138,8 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 
 
 class CallsUnderId:
-    """The calls with one id in ADK. If there are several, an index finds the oldest call of each ``CallRank``."""
+    """All calls that have the same id in ADK. If there are several, an index groups them by ``CallRank``, and finds the
+    oldest call of each group."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
 
@@ -149,7 +152,8 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """The added calls in order: call -> its number, from 0. Dropped calls are missing."""
+        """The calls in the order in which they were added: call -> its number, from 0. Calls that ``add`` has removed
+        are missing."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
@@ -159,7 +163,7 @@ class CallsUnderId:
         return self._several is not None
 
     def add(self, known: KnownCall) -> None:
-        """Add a call. Drop each earlier call that has a response, except for the newest ``MAX_ANSWERED`` calls."""
+        """Add a call. Also remove calls that have a response and are not among the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         if self._count == 0:
@@ -171,7 +175,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index after ``known.rank`` has changed."""
+        """Update the index after the property ``rank`` of the call ``known`` has changed."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -182,8 +186,11 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call with the smallest sort key; of several such calls, the oldest. ``speaker``: the only agent to
-        search."""
+        """Return the call with the smallest sort key. If several calls have this key, return the oldest.
+
+        ``key``: a function that returns the sort key for a ``CallRank``, or ``None`` to skip the call. ``speaker``: the
+        agent whose calls are searched; ``None`` for all agents.
+        """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
@@ -195,14 +202,15 @@ class CallsUnderId:
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Like ``first``, but only for calls of this tool with these arguments."""
+        """Return the call with the smallest sort key among the calls of this tool with these arguments. ``key``: see
+        ``first``."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if ``condition`` returns True for the rank of at least one call."""
+        """Return True if at least one call meets ``condition``, which is a function of the call's ``rank``."""
         if self._index is None:
             return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
@@ -220,7 +228,7 @@ class CallsUnderId:
 
 
 class _Index:
-    """Index of the calls with one id, by agent and by content (tool and arguments)."""
+    """Two indexes of the calls with one id: by agent, and by tool and arguments."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
@@ -237,13 +245,13 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Remove answered calls with a number below ``before``. ``numbers``: call -> its number."""
+        """Remove the calls that have a response and a number below ``before``. ``numbers``: call -> its number."""
         for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries that are empty without the call ``known``."""
+        """Remove index entries that have become empty because the call ``known`` was removed."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
@@ -251,7 +259,8 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by ``CallRank``. A lookup removes the entries of calls whose ``CallRank`` has changed."""
+    """Index of calls by ``CallRank``, the properties by which a search chooses a call. When the ``CallRank`` of a call
+    changes, its old entry stays until the next search."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -263,8 +272,10 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Yield each ``CallRank`` with its oldest call and this call's number. ``numbers``: call -> number; older calls
-        have lower numbers."""
+        """Yield each ``CallRank`` with a pair: the number of the oldest call that has this rank, and the call.
+
+        ``numbers``: call -> its number. An older call has a lower number.
+        """
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -292,14 +303,14 @@ class OpenCalls:
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add the newest call that waits for a function response. The name of its tool may be unknown."""
+        """Add a call that waits for a function response. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Index the call by the name of its tool, which has become known."""
+        """Add the call to the index by tool, now that the name of its tool is known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}
@@ -315,7 +326,8 @@ class OpenCalls:
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest unanswered call of this tool by the agent ``speaker``; if there is none, by any agent.
+        """Return the oldest unanswered call of this tool. Calls by the agent ``speaker`` come before calls by other
+        agents.
 
         ``lacks_id``: True to search only calls to which ADK has given no id.
         """
@@ -338,8 +350,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
-    message with a call of the result's id and tool."""
+    """Index of a chat's messages by their tool calls. Finds the message for a later tool result: the newest message
+    that has a call with the result's id and tool."""
 
     __slots__ = ("_by_call",)
 
@@ -347,7 +359,7 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the tool calls of an event of this message."""
+        """Add the tool calls of an event. ``message``: the message that contains the calls."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:

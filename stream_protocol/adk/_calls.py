@@ -1,8 +1,8 @@
-"""Find the tool call to which a function response, an approval, an answer or an event of a running tool belongs.
+"""Find the tool call that a function response, an approval, an answer, or an event of a running tool belongs to.
 
 Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
-number of responses to the call. A session stores no partial events. So the search does not use them, and finds the same
-calls in live responses and in stored chats.
+number of responses to the call. The search uses no partial events, because they are not stored. So it finds the same
+call in a live response and in the stored chat.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,18 +56,18 @@ class KnownCalls:
         next lookup."""
 
     def read_event(self, facts: "EventFacts") -> None:
-        """Read the next event, before its calls and results. An event of the user begins a new run; a steering message
-        does not."""
+        """Prepare for the next event. Call this method before you read the event's calls and results. An event of the
+        user begins a new run, but a steering message (sent while the agent works) does not."""
         if facts.by_user:
             self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin a new run. A call of the new run never counts as a repetition of an earlier run's call."""
+        """Begin a new run. A call in the new run never counts as a repetition of a call in an older run."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a tool call, and return it. ``shown``: True if the client gets the call. The call then also gets a client
-        id."""
+        """Add a tool call, and return it. ``shown``: True if the client gets the call, which then needs a
+        ``toolCallId``."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -75,7 +75,7 @@ class KnownCalls:
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
-        """Add ``adk_id`` to the ids that this call has in ADK."""
+        """Add ``adk_id`` to the ids of this call in ADK."""
         if adk_id != known.id:
             known.has_id = True
         calls = self._same_id.get(adk_id)
@@ -97,10 +97,12 @@ class KnownCalls:
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Return the ``KnownCall`` for a complete function call, which may be new; ``None`` for a repeated call.
+        """Add a complete function call if it is new, and return its ``KnownCall``. Returns ``None`` for a repetition of
+        a call that was read before.
 
-        For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known
-        call, if pieces of it were streamed. ``shown``: see ``new``.
+        For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the
+        ``KnownCall`` that was created when pieces of the call were streamed. ``shown``: True if the client gets the
+        call.
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
@@ -118,8 +120,8 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the earlier unanswered call with the same run, agent, tool and arguments, which this complete call
-        repeats."""
+        """Return the call that this complete call repeats; ``None`` if there is none. The two calls have the same run,
+        agent, tool and arguments, and the returned call is unanswered."""
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -129,8 +131,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if the name
-        and the arguments come from an approval request."""
+        """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if name and
+        arguments come from an approval request."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -142,11 +144,11 @@ class KnownCalls:
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
     ) -> KnownCall | None:
-        """Process ADK's ``adk_request_confirmation`` with these arguments, and return the call that needs approval,
-        which may be new.
+        """Read a call of ``adk_request_confirmation`` with these arguments. Return the call that needs approval, and
+        add it if it is new.
 
-        Return ``None`` for a repetition of a request that the user has not answered yet. Any other new request for a
-        call replaces the earlier request. ``shown``: see ``new``.
+        If the request repeats a request that the user has not answered yet, return ``None``. Otherwise, the request
+        replaces the call's previous request. ``shown``: True if the client gets the call.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -164,12 +166,13 @@ class KnownCalls:
         return known
 
     def reopen(self, known: KnownCall) -> None:
-        """Let the call wait for a response again, because its tool has not run yet or runs again."""
+        """Record that the call waits for a response again, because its tool has not run yet or runs again."""
         if known.opened is None:
             self._open.add(known)
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the newest event. Return how many earlier calls of this event have the call's id."""
+        """Count a call of the current event. Return the number of calls with the same id that come before this call in
+        the event."""
         counts = self._counts = self._counts or {}
         number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:
@@ -177,7 +180,8 @@ class KnownCalls:
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call for which ADK requests an approval. ``original``: the result of ``confirmed_call``."""
+        """Return the call for which ADK requests an approval; ``None`` if it is unknown. ``original``: the result of
+        the function ``confirmed_call``."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -198,7 +202,8 @@ class KnownCalls:
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this function response answers, if the user has not answered its approval request.
+        """Return the call that this function response answers, if the user has not answered the call's approval
+        request; otherwise ``None``.
 
         The response is not counted: call ``read_result`` next.
         """
@@ -207,8 +212,8 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if only a result in this event shows that a call was approved, so that the session lacks the
-        user's answer.
+        """Return True if the event has the result of a call that needs approval, but the session lacks the approval.
+        The result shows that the user has approved the call.
 
         Call this method before the event's calls and results are read.
         """
@@ -229,9 +234,8 @@ class KnownCalls:
     ) -> Answered:
         """Find the call that a function response answers (see ``find_answered``), and count the response.
 
-        The answer to an approval request does not count as a response to the call that needs approval. The next
-        response with the call's id belongs to the decided call. Answers to requests that a newer request has replaced
-        are ignored.
+        The user's answer to an approval request does not count as a response to the call. The next response with the
+        call's id is the call's result. An answer to a request that a newer request has replaced is ignored.
 
         ``speaker``: the author of the response; ``None`` if ADK stores the user as the author. ``reference``: the id,
         the tool and, if known, the number of the answered call. ``is_placeholder``: True if a real result will follow.
@@ -270,8 +274,8 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, but do not count the response.
 
-        A response without an id answers the oldest unanswered call of its tool, first by the response's author. A
-        response with an unknown id answers the oldest unanswered call of its tool that has no id.
+        A response without an id answers the oldest unanswered call of its tool. Calls by the response's author come
+        first. A response with an unknown id answers the oldest unanswered call of its tool that has no id.
 
         If several calls have the response's id, the search prefers, in this order:
 
@@ -310,7 +314,7 @@ class KnownCalls:
         event: object = None,
         args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
-        """Find the call of a running tool.
+        """Find the call of a running tool. ``reference``: the id of the call, and its other known properties.
 
         If several calls have the id of the reference, the search prefers, in this order:
 
@@ -327,7 +331,8 @@ class KnownCalls:
     def find_several(
         self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
     ) -> list[KnownCall]:
-        """Return up to ``count`` calls to which ``reference`` may refer, in the order of ``find``."""
+        """Return up to ``count`` calls with the id of ``reference``. The order of the calls is described in
+        ``find``."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
@@ -354,7 +359,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that ``known.rank`` has changed. ``places``: the ``CallsUnderId`` that contain the call."""
+        """Record that ``known.rank`` has changed. ``places``: the ``CallsUnderId`` objects that contain the call."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -366,7 +371,8 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Make ``event`` the current event, and clear the data about the previous event's calls."""
+        """Make ``event`` the current event. If the current event changes, clear the data about the calls of the
+        previous one."""
         if event is not self._event:
             self._event = event
             self._counts = None
@@ -392,5 +398,5 @@ def _responder(facts: "EventFacts") -> SpeakerKey | None:
 
 
 def _differ(first: str, second: str) -> bool:
-    """Return True if the two names belong to different tools. An empty name may belong to any tool."""
+    """Return True if two tool names are different. An empty name is unknown, and does not differ from any name."""
     return bool(first and second) and first != second

@@ -1,4 +1,4 @@
-"""Convert events that are dictionaries to ADK's ``Event``. The first dictionary imports ADK."""
+"""Convert events that are dictionaries to ADK's ``Event``. ADK is imported when the first dictionary is converted."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,8 @@ EventOrDict: TypeAlias = "Event | dict[str, Any]"
 
 
 class WarnOnce:
-    """Logger that writes each warning once. Use it for warnings that quote text of a model or a file."""
+    """Logger that writes each warning only once. Escapes control characters, because a warning may quote a model or a
+    file."""
 
     __slots__ = ("_given", "_silent")
 
@@ -42,9 +43,9 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """Raised for a value that should be an ADK event, but is not.
+    """Raised for a value that is not an ADK event.
 
-    ``str(error)`` is one line. ``reason`` is only the cause in this line.
+    ``str(error)`` is one line of text, which contains ``reason``.
     """
 
     def __init__(self, reason: str) -> None:
@@ -55,16 +56,15 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program. So the caller of the function that reads the iterator gets this error, and not
-    the client.
+    Such an item is a bug in the program. So the program gets an exception, and the error is not sent to the client.
     """
 
 
 def read_event(value: object, warn: WarnOnce) -> "Event":
-    """Convert a dictionary, which stays unchanged, to an ADK event.
+    """Convert a dictionary to an ADK event. The dictionary is not changed.
 
-    Omits values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if the rest of
-    the event cannot be read.
+    Omits values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if no event can
+    be read from the other values.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
@@ -88,7 +88,8 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """Return the events as ADK's objects; the given sequence itself if no item is converted.
+    """Convert dictionaries among the events to ADK's events. If there is no dictionary, the given sequence itself is
+    returned.
 
     Raises ``NotAnEventError`` for an item that is not an event.
     """
@@ -100,6 +101,6 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Return True for an event object of ADK, and False for every dictionary, even for one with an event's
+    """Return True for an event object of ADK. Always False for a dictionary, also for a subclass with an event's
     attributes."""
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

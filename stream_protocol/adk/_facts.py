@@ -35,7 +35,7 @@ class Blob(NamedTuple):
 
 
 class RelayedData(NamedTuple):
-    """A data part from an agent behind A2A. ADK converts such a part to a text file."""
+    """A data part from a remote agent (A2A). ADK converts such a part to a text file."""
 
     value: Any
 
@@ -61,7 +61,7 @@ class File(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A complete function call (no fragment): a call of a tool, or a request from ADK to the user."""
+    """A complete function call: a call of a tool, or a request from ADK to the user."""
 
     id: str | None
     name: str
@@ -72,7 +72,7 @@ class Call(NamedTuple):
 
 
 class CallPiece(NamedTuple):
-    """A streamed fragment of a function call: its name, or a piece of its arguments."""
+    """A streamed fragment of a function call: the name, or a piece of the arguments."""
 
     id: str | None
     name: str | None
@@ -119,7 +119,7 @@ class Result(NamedTuple):
 
 
 class ProviderCall(NamedTuple):
-    """A call of a tool that the model's provider runs, such as code execution or a tool on Google's servers."""
+    """A call of a tool that the model's provider runs, for example code execution."""
 
     id: str | None
     name: str
@@ -177,29 +177,30 @@ class AgentSpeech(NamedTuple):
 
 
 class UserSpeechEnd(NamedTuple):
-    """The end of the user's speech in a live run. Events before it have the transcribed speech."""
+    """The end of the user's speech in a live run. The events before it contain the transcribed speech."""
 
 
 class LiveTurnEnd(NamedTuple):
-    """The end or the interruption of the agent's turn in a live run."""
+    """The end of the agent's turn in a live run: the agent has finished, or the user has interrupted it."""
 
     interrupted: bool
 
 
 class Waiting(NamedTuple):
-    """A report that a call of the event waits for an approval or a credential."""
+    """Shows that a call of the event waits for an approval or a credential."""
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events, which only the model reads. ``start`` and ``end``: the times of the first and the
-    last of these events, in seconds since 1970."""
+    """A summary of older events, which only the model reads. ``start`` and ``end``: the times of the first and the last
+    summarized event, in seconds since 1970."""
 
     start: float
     end: float
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session. It removes the events of an invocation, and all later events before the rewind."""
+    """A rewind of the session. It removes the events of an invocation, and all later events before the rewind
+    itself."""
 
     invocation_id: str
 
@@ -225,7 +226,7 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A range of ``EventFacts.text``, from ``start`` to ``end``, and its source."""
+    """A source, and the range of ``EventFacts.text`` that cites the source, from ``start`` to ``end``."""
 
     source: Source
     start: int
@@ -263,13 +264,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of an event that a tool sends to the client while the tool runs."""
+    """Shows that a running tool has sent the event to the client."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The mark of a user message that a run receives while the run works."""
+    """Shows that the event is a steering message: the user sent it while the agent worked."""
 
     id: str
     """The id that the client gave the message."""
@@ -282,7 +283,7 @@ class StateChange(NamedTuple):
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. The outer agent's session does not store this event."""
+    """An event of an agent that runs inside a tool call. The session of the calling agent does not store this event."""
 
     call: CallReference
     event: Any
@@ -354,7 +355,7 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files. In ADK 1.x, such an event can also answer calls."""
+        """True if the user sends a text or files. In ADK 1.x, the event of such a message can also answer calls."""
         return self.by_user and bool(self.parts) and (self.has_text_or_file or not self.results)
 
     @property

@@ -46,7 +46,8 @@ RESULT = "result"
 
 
 def reports_error(event: "Event") -> bool:
-    """Return True if the event has an error code, which may be only a finish reason, or an error message."""
+    """Return True if the event has an error message or an error code. ADK also stores some finish reasons as error
+    codes."""
     return bool(event.error_code or event.error_message)
 
 
@@ -56,12 +57,12 @@ def is_aborted(event: "Event") -> bool:
 
 
 def is_failure(event: "Event") -> bool:
-    """Return True for a failure. Finish reasons, and the end of an aborted run, are not failures."""
+    """Return True if the event reports an error. A finish reason and the end of an aborted run are not errors."""
     return reports_error(event) and not is_aborted(event) and told_reason(event) is None
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason, if the event's error is only a finish reason.
+    """Return the finish reason if the event's error is only a finish reason; otherwise ``None``.
 
     ADK sets an error code for every finish reason except ``STOP``, for example for a truncated response.
     """
@@ -72,7 +73,7 @@ def told_reason(event: "Event") -> str | None:
 
 
 def client_output(response: Any) -> Any:
-    """Return the output of a client tool from the object that ADK stores for it."""
+    """Return the output of a client tool. ``response``: the object that ADK stores for the output."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -80,14 +81,15 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """Return the error text of a call whose result cannot be converted to JSON. ``error``: names the invalid value."""
+    """Return the error text of a call whose result cannot be converted to JSON. ``error``: an exception whose text
+    names the invalid value."""
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 
 def failure_text(response: Any) -> str | None:
     """Return the error text in the response of a failed call; ``None`` if the call succeeded.
 
-    The response has only the key ``error`` if ADK could not run the call. MCP marks a failed call with ``isError`` or
+    If ADK could not run the call, the response has only the key ``error``. MCP marks a failed call with ``isError`` or
     ``is_error``.
     """
     match response:

@@ -55,7 +55,7 @@ def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
 
 
 def _quote(chunk: "types.GroundingChunk") -> str | None:
-    """Return the text of a retrieved document; ``None`` for a web page, whose text Google does not send."""
+    """Return the text of a retrieved document; ``None`` for a web page, because Google does not send its text."""
     document = chunk.retrieved_context
     text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
     return text[:MAX_QUOTE] if text else None
@@ -95,14 +95,13 @@ class _Places:
 
     def find(self, part: int | None, start: Any, end: Any, text: str | None) -> tuple[int, int] | None:
         """Return the start and the end of a range in the event's text, in characters; ``None`` if the range does not
-        fit.
+        match the text.
 
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits 0, so ``part`` and
-        ``start`` may be ``None``.
+        ``start`` may be ``None``. ``text``: the text in the range, if known.
 
-        Positions in the first part may also be positions in the whole text, because ADK joins streamed parts and puts
-        thoughts first. The text in such a range must equal ``text``. Without ``text``, the event must have exactly one
-        text.
+        A range that does not match the first part may be a range in the whole text, because ADK joins streamed parts.
+        Without ``text``, the whole text is searched only if exactly one part has text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -126,7 +125,7 @@ class _Places:
 
 
 class _Utf8:
-    """Converts positions in a text from UTF-8 bytes to characters."""
+    """Converts positions in a text from bytes (UTF-8) to characters."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")
@@ -134,7 +133,7 @@ class _Utf8:
         self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
 
     def characters_before(self, place: int) -> int | None:
-        """Return the number of characters before a byte; ``None`` if the byte is inside a character or outside the
+        """Return the number of characters before a byte. ``None`` if the byte is inside a character or outside the
         text."""
         if not 0 <= place <= len(self._bytes):
             return None

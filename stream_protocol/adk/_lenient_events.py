@@ -1,7 +1,7 @@
 """Read the JSON of an event that a different version of ADK or google-genai may have written.
 
-The pydantic models of ADK and google-genai refuse unknown keys and values, so this module omits them. Importing this
-module loads ADK.
+The pydantic models of ADK and google-genai refuse unknown keys and values, so this module removes them first. Importing
+this module loads ADK.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,10 +36,9 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event, without fields that the installed ADK cannot read. Logs a warning for each.
+    """Convert JSON to an event. Omits fields that the installed ADK cannot read, and logs a warning for each.
 
-    google-genai keeps unknown values of its enums, with a Python warning. Raises ``NotAnEventError`` if the rest cannot
-    be read.
+    Raises ``NotAnEventError`` if no event can be read from the other fields.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -54,7 +53,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event. Removes the refused fields from ``value``."""
+    """Convert JSON to an event. Removes the fields that ADK refuses from ``value``."""
     for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
         warn(f"Ignored the field {location}, {_UNREADABLE}.")
         del location.container[location.key]
@@ -76,11 +75,11 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the innermost values for which ADK's validation raises an error of ``_TYPE_ERRORS``.
+    """Yield the locations of the values for which ADK's validation raises an error of ``_TYPE_ERRORS``.
 
-    These errors name no location. So each value is validated in an event that has only this value: ``within`` returns
-    this event. Lists are searched from the last item to the first, so that the caller can delete each yielded value at
-    once.
+    These errors name no location. So each value is validated alone, in an event that ``within`` creates for it. If a
+    value inside a refused list or object causes the error, only the inner value is yielded. Lists are searched from the
+    end, so the caller can delete each value immediately.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -108,7 +107,7 @@ def _is_of_wrong_type(value: dict[str, Any]) -> bool:
 
 
 def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:
-    """Remove the values that the validation error reports. Return False if there are none."""
+    """Remove the values that the validation error names. Return False if there is nothing to remove."""
     locations: dict[tuple[int, int | str], _Location] = {}
     for item in error.errors(include_url=False, include_context=False):
         path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
@@ -143,10 +142,11 @@ class _Location:
 
 
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
-    """Return the location of the value to which the path of a pydantic error leads.
+    """Return the location of the value that a pydantic error names; ``None`` if there is none. ``path``: the path in
+    the error.
 
-    The path may use other keys than the JSON (camelCase, snake_case). Its steps that name a member of a union are
-    skipped.
+    The keys in the path and in the JSON may differ in case (camelCase, snake_case). Steps of the path that only name a
+    type of a union are skipped.
     """
     location: _Location | None = None
     names: list[str] = []
@@ -172,5 +172,5 @@ def _without_case(key: str) -> str:
 
 
 def _printable(key: str) -> str:
-    """Return the key for an error message: as JSON if it is long or has control characters."""
+    """Return the key for an error message. A long key, or a key with unusual characters, is returned as JSON."""
     return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

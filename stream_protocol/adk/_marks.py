@@ -1,12 +1,14 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while the run works. It is stored before the next model call.
-  The assistant's message continues after it.
+- A steering message is a user message that a run receives while the agent works. It is stored before the next model
+  call, and the assistant's message continues after it.
 - A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
-  neither yields nor stores posted events. They are converted and recorded like partial events.
-- A nested event is an event of an agent that runs inside a tool call in a separate session, as with ``AgentTool``. A
-  posted event sends it at once. The event with the tool's response stores the nested events, up to a limit.
-- An answered number shows which of several calls with the same id a function response answers.
+  neither yields nor stores posted events. This library converts and records them like partial events.
+- A nested event is an event of an agent that runs inside a tool call in a separate session, as with ``AgentTool``.
+  While the agent runs, its events are sent inside posted events. The event with the tool's response stores the nested
+  events, up to a limit.
+- An answered number belongs to a function response. If several calls have the same id, the number shows which of them
+  the response answers.
 - A note is the title or the approval reason that a tool declares for users. The run's plugin adds notes before ADK
   stores the events.
 """
@@ -65,12 +67,14 @@ its responses answer the calls with this id in order.
 
 
 def steering_id(event: "Event") -> str | None:
-    """Return the id of the steering message in an event; ``None`` for every other event."""
+    """Return the id of the steering message (sent while the agent works) in an event; ``None`` for every other
+    event."""
     return steering_mark_id(event.custom_metadata)
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the id and the context, if any, of a steering message."""
+    """Return the id and, if any, the client's context of the steering message in an event's ``custom_metadata``.
+    ``None`` for every other event."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -79,7 +83,7 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message from an event's ``custom_metadata``."""
+    """Return the id of the steering message in an event's ``custom_metadata``; ``None`` for every other event."""
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id
@@ -87,22 +91,23 @@ def steering_mark_id(custom_metadata: Any) -> str | None:
 
 
 def posted_kind(event: "Event") -> str | None:
-    """Return the kind of a posted event; ``None`` for an event that ADK made."""
+    """Return the kind of an event that a running tool sent; ``None`` for an event of ADK."""
     metadata = event.custom_metadata
     kind = metadata.get(POSTED_KEY) if metadata else None
     return kind if isinstance(kind, str) else None
 
 
 def is_posted_data(event: "Event") -> bool:
-    """Return True if a running tool has sent the data of this event, also inside a tool call. ADK stores the data in a
-    later event."""
+    """Return True if a running tool has sent the app's data in this event. The tool may belong to an agent inside a
+    tool call. ADK stores the data in a later event."""
     while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
         event = carried.event
     return posted_kind(event) == POSTED_WIDGETS
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event inside a posted event."""
+    """Return the nested event (of an agent inside a tool call) that a posted event contains; ``None`` if there is
+    none."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -111,7 +116,8 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the nested events of the answered tool call that ``event`` stores."""
+    """Return the events of the agent that ran inside the answered tool call, if ``event`` stores them. ``response``:
+    the function response to the call."""
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -123,7 +129,7 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers, if it is stored."""
+    """Return the number of the call that ``response`` answers; ``None`` if the event does not store it."""
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)
@@ -134,7 +140,7 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
     """Group items by the id of their function response: call id -> list of items.
 
-    ``items``: one for each function response of the event, in order.
+    ``items``: one item for each function response of the event, in order.
     """
     lists: dict[str, list[T]] = defaultdict(list)
     for response, item in zip(event.get_function_responses(), items, strict=True):
@@ -143,13 +149,15 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for this function response. ``listed``: the list from ``items_by_id``."""
+    """Return the item that belongs to ``response``. ``listed``: the items for all responses in the event that have the
+    id of ``response``."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The reason that a tool declares for its approval, and a descriptor: any JSON for the client's approval card."""
+    """The texts that a tool declares for its approval requests. ``reason``: the reason for the user. ``descriptor``:
+    any JSON for the client."""
 
     reason: str | None = None
     descriptor: Any = None
@@ -163,13 +171,13 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the stored title of the tool."""
+    """Return the title that the event stores for a tool; ``None`` if there is none."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 
 
 def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
-    """Return the stored approval note for this call; an empty note if there is none."""
+    """Return the approval note that the event stores for a call; an empty note if there is none."""
     note = _note(event, "approvals").get(call_id)
     if not isinstance(note, dict):
         return NO_NOTE

@@ -1,4 +1,4 @@
-"""Return events with ordinary content in place of the speech of live runs and the messages of remote agents.
+"""Convert events of live speech and of remote agents, so that ``content`` has what the user or the agent said.
 
 ADK's format for live (bidirectional) runs with speech:
 
@@ -10,17 +10,17 @@ ADK's format for live (bidirectional) runs with speech:
 
 ADK up to 1.18 sets neither ``partial`` for the pieces nor ``finished`` for the whole text.
 
-A remote agent (the peer) sends an A2A task with status messages and artifacts. ADK's ``RemoteA2aAgent`` creates an
-event from each update of the task, and stores the task's state in the event's metadata. The events differ from the
-messages of the peer:
+A remote agent sends an A2A task with status messages and artifacts. ADK's ``RemoteA2aAgent`` creates an event from each
+update of the task, and stores the task's state in the event's metadata. The events differ from the messages that the
+remote agent sent:
 
-- Status messages become thoughts. If the peer is an ADK agent, these messages contain the agent's events. Only the task
-  shows which texts of the messages are thoughts.
-- A peer that is an ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
+- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which
+  texts are thoughts.
+- A remote ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
 - The events do not mark function responses that are only placeholders for an approval or a sign-in.
 - The event of a failed task looks like the event of a successful task.
-- A peer's request to sign in becomes a call, but ADK does not send the peer the answer to this call.
+- A request to sign in becomes a call, but ADK does not send the user's answer to the remote agent.
 """
 
 from base64 import b64encode
@@ -50,7 +50,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part contains the sound of a live run. Return False for audio files."""
+    """Return True if the part contains the sound of a live run. Other audio files do not count."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -59,7 +59,7 @@ def is_live_sound(part: "Part") -> bool:
 
 
 def without_sound(event: "Event") -> "Event":
-    """Return the event without the sound of a live run; the event itself if it has none."""
+    """Return the event without the sound of a live run. An event without such sound is returned unchanged."""
     content = event.content
     parts = content.parts if content is not None else None
     if content is None or not parts or not any(map(is_live_sound, parts)):
@@ -69,9 +69,9 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event with ordinary content, if it has the user's speech or a message of an agent behind A2A.
+    """Convert an event with the user's speech to a text event, or restore the content that a remote agent (A2A) sent.
 
-    A piece of the user's speech becomes a partial event. Sound of live runs is removed. Any other event is returned
+    A piece of the user's speech becomes a partial event. The sound of live runs is removed. Any other event is returned
     unchanged.
     """
     speech = event.input_transcription
@@ -85,13 +85,13 @@ def readable_event(event: "Event") -> "Event":
 
 
 def is_relayed(event: "Event") -> bool:
-    """Return True if ADK created the event from a message of an agent behind A2A."""
+    """Return True if ADK created the event from a message of a remote agent (A2A)."""
     return isinstance((event.custom_metadata or {}).get(_TASK), dict)
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return the event with the content that an agent behind A2A sent. Any other event, or a partial event, stays
-    unchanged."""
+    """Return a copy of the event with the content that a remote agent (A2A) sent. A partial event, or an event of any
+    other agent, is returned unchanged."""
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])
@@ -108,11 +108,12 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events for the end of a session, so that ADK sends no function responses to its remote agents (peers).
+    """Yield events to append at the end of a session, so that ADK sends no function responses to its remote agents
+    (A2A). Each yielded event looks like an empty message from a remote agent.
 
-    ADK sends a peer all events after the newest event of this peer. After a stopped run, function responses that end
-    unanswered calls are among them. But a peer that is an ADK agent refuses a user's message together with function
-    responses. Each yielded event looks like an empty message from a peer.
+    ADK sends a remote agent all events after the agent's own newest event. After a stopped run, these events may
+    include function responses that end unanswered calls. But a remote ADK agent refuses a user's message together with
+    function responses.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -135,7 +136,7 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
 
 
 class _Task:
-    """The A2A task of a peer (a remote agent), read from JSON of a2a-sdk 0.3 or 1.x."""
+    """The A2A task of a remote agent, read from JSON of a2a-sdk 0.3 or 1.x."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self._history: list[Any] = _list(task, "history")
@@ -152,13 +153,13 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """True if the peer (the remote agent) is an ADK agent, which adds keys with the prefix ``adk_`` to the task's
-        metadata."""
+        """True if the remote agent is an ADK agent. ADK adds keys with the prefix ``adk_`` to the task's metadata."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The ``custom_metadata`` of the remote event from which the task's newest update was made."""
+        """The ``custom_metadata`` of an event on the remote server: the event that caused the newest update of the
+        task."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -168,7 +169,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the remote ADK agent has already sent this content, or will send it again as a failure."""
+        """True if the remote ADK agent has sent this content before, or will send it again to report a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -185,7 +186,7 @@ class _Task:
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Return the parts before ``last`` in the newest artifact that ends with the parts ``last``; an empty list if
+        """Return the first parts of an artifact whose last parts are ``last``. Uses the newest such artifact; empty if
         there is none."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
@@ -195,8 +196,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event of a failed task as an error. The text of a remote ADK agent's exception moves to
-    ``error_message``."""
+    """Return the event of a failed A2A task as an error event, with the event's text as the error message. If the text
+    is a remote ADK agent's exception, the content of the event is removed."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -207,7 +208,8 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as the remote ADK agent created it: with thoughts, texts, placeholder responses and sources."""
+    """Return the event as the remote ADK agent created it, with its thoughts, texts, placeholder responses and
+    sources."""
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
@@ -218,8 +220,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event with a second remote agent's reply, if the remote ADK agent passes it on; otherwise
-    unchanged."""
+    """If the remote ADK agent only passed on content of a second remote agent, return the event with the second agent's
+    content. Any other event is returned unchanged."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
@@ -236,8 +238,8 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the remote agent's requests for approvals and credentials, which mark placeholder
-    responses."""
+    """Return ``actions`` with the remote agent's requests for approvals and credentials. With these requests,
+    placeholder responses can be recognized. ``of_peer``: the remote agent's actions, as JSON."""
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
@@ -259,8 +261,8 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """Return the event with a text in place of the remote agent's request to sign in. The user answers with a
-    message."""
+    """Return the event with a text in place of the remote agent's request to sign in. The user can answer the text with
+    a message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event
@@ -279,7 +281,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Convert a part of an A2A artifact to the part that ADK would create from it."""
+    """Convert a part of an A2A artifact to the ADK part that ADK itself would create from it."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

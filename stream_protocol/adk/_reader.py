@@ -77,7 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """The values that a partial event must have to continue a streamed text or thought."""
+    """The values that all partial events of one streamed text or thought share."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER``."""
@@ -86,15 +86,16 @@ class OpenText(NamedTuple):
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return the ``OpenText`` for a streamed text or thought of an agent."""
+    """Return the values that identify a streamed text or thought of an agent."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of a partial event that only continues the text or thought ``opened``.
+    """Return the text of a partial event that only continues the text or thought ``opened``; ``None`` for any other
+    event.
 
-    Fast, because most events of a run only continue a text.
+    Most events of a run only continue a text. For such events, this function is faster than ``read``.
     """
     header, path, is_thought = opened
     try:
@@ -113,7 +114,8 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Return a complete event without a live run's sound, and with the content that an agent behind A2A sent.
+    """Return a complete event without the sound of a live run. An event of a remote agent (A2A) gets the content that
+    the agent sent.
 
     Returns ``complete`` itself if nothing changes.
     """
@@ -125,7 +127,7 @@ def read_complete(complete: EventFacts) -> EventFacts:
 
 
 def with_results(complete: EventFacts, results: Iterable[facts.Result]) -> "Event":
-    """Return a copy of a complete event with only these function responses as parts."""
+    """Return a copy of the complete event with only the function responses ``results`` as parts."""
     event, kept = complete.event, {*map(id, results)}
     content = event.content
     parts = [
@@ -146,22 +148,21 @@ def is_user_message(event: "Event") -> bool:
 
 
 def is_user_event(event: "Event") -> bool:
-    """Return True for an event of the user. A task-mode agent's result also has the author ``user``, but has a node
-    path."""
+    """Return True for an event of the user. ADK also stores the results of task-mode agents with the author ``user``.
+    These events have a node path, and do not count."""
     return event.author == USER and not event.node_info.path
 
 
 def is_compaction(event: "Event") -> bool:
-    """Return True for a summary of earlier events, which ADK stores with the user as author."""
+    """Return True for a summary of older events, which ADK stores with the user as author."""
     return event.actions.compaction is not None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
-    """Return the names of the tools that these events identify as task-mode agents. The history hides calls of these
-    tools.
+    """Return the names of task-mode agents in these events. The history hides the tool calls that start these agents.
 
-    A task-mode agent has the name of its tool, and its events have the id of the call. Both must match a call, because
-    a model may reuse an id.
+    The agent has the same name as the tool, and its events have the id of the call. Both must match, because a model
+    may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -175,9 +176,9 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return the agent of an event, and the ids of the calls inside which it works; ``None`` for a missing id.
+    """Return an event's agent, and the ids of two calls inside which the agent works. A missing id is ``None``.
 
-    The first id is the call that started the task-mode agent, the second id is the call in the event's branch.
+    The first call started the agent in task mode. The second call is named in the event's branch.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -190,8 +191,8 @@ def asks_somebody(event: "Event") -> bool:
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Convert a part to this library's type. ``event``: the complete event with the part; ``None`` for a partial
-    event."""
+    """Convert a part of an event to this library's type. ``event``: the event with the part; ``None`` if the event is
+    partial."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:
@@ -219,7 +220,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
 
 
 def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
-    """Return the names of the part's fields that have content, as one text."""
+    """Return the names of the part's fields that have content, separated by commas."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 
@@ -260,7 +261,7 @@ def _read_file(
 
 
 def _relayed_data(data: bytes) -> Any:
-    """Return the value of an A2A data part that ADK has converted to a text file; ``None`` for other files."""
+    """Return the value of an A2A data part, which ADK has converted to a text file; ``None`` for any other file."""
     begin, end = DATA_TAGS
     if not (data.startswith(begin) and data.endswith(end)):
         return None
@@ -275,13 +276,13 @@ def _relayed_data(data: bytes) -> Any:
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """Return the name and the version of the artifact with the bytes of ``blob``; ``None`` if the artifact is unknown.
+    """Return the name and the version of the artifact that contains the bytes of ``blob``; ``None`` if unknown.
 
-    The name of the artifact is the display name of the blob. ADK removes the display name from tool results. So for a
-    tool result, three conditions must be true:
+    The artifact's name is the display name of the blob. ADK removes the display name from tool results. So without a
+    display name, the saved artifact is used only if three conditions are true:
 
-    1. The event has the result of one tool, and has saved one artifact.
-    2. The tool returns one file.
+    1. The event has the result of at most one tool, and has saved one artifact.
+    2. The event has one file.
     3. The artifact's name has the file extension of the blob's image type.
     """
     saved = event.actions.artifact_delta
@@ -299,7 +300,7 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the error of an event, which may be only a finish reason."""
+    """Return the event's error, which may be only a finish reason; ``None`` without an error."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -307,9 +308,11 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a partial event: its failure, which later complete events may lack, and its speech.
+    """Return the reports of a partial event: its speech and its error. The error is included because the complete event
+    may not repeat it.
 
-    A posted event's ``actions`` are also read. A model's ``actions`` belong to the complete event that follows.
+    If a running tool sent the event, the event's ``actions`` are also read. The ``actions`` of a model's partial event
+    come again in the complete event.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)
@@ -372,7 +375,7 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
 
 
 def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
-    """Return the provider's tool call or tool result in a part."""
+    """Return the tool call or tool result of the model's provider in a part; ``None`` if there is none."""
     if (code := part.executable_code) is not None:
         value = {"language": code.language.value if code.language else None, "code": code.code}
         return facts.ProviderCall(code.id, CODE_EXECUTION, value)

@@ -1,7 +1,7 @@
 """Identify tool calls while their tools run. ADK gives a running tool only the id of its call.
 
-ADK runs the calls of a response in parallel, and several may have the same id. So each call also gets a number: its
-position among the calls with this id in one event.
+ADK runs the calls of a response in parallel, and several calls may have the same id. So each call also gets a number:
+its position among the calls with the same id in one event.
 """
 
 import hashlib
@@ -56,8 +56,8 @@ class RunningCalls:
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Register the call of a tool that starts now with these arguments, and return the call. See
-        ``running_call``."""
+        """Find and return the call of a tool that starts now with these arguments. Afterwards, the function
+        ``running_call`` also returns the call."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -74,8 +74,8 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Add the calls with the id of ``reference`` in the agent's newest event that has them. Return the event's id,
-        or ``""``."""
+        """Find the agent's newest event with a call that has the id of ``reference``. Add all calls of the event with
+        this id. Return the event's id, or ``""`` if there is none."""
         for event in reversed(context.session.events):
             if (event.author, event.branch) != (reference.author, reference.branch):
                 continue
@@ -99,15 +99,15 @@ class RunningCalls:
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the started call for which this event requests a confirmation. ``original``: the result of
-        ``confirmed_call``."""
+        """Return the running call for which the event requests a confirmation; ``None`` if there is none. ``original``:
+        the result of the function ``confirmed_call``."""
         known = self._of(event).find_requester(_speaker(event), original)
         running: RunningCall | None = None if known is None else known.entry
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the answered call for each function response of the event; ``None`` for an unknown call. No call is
-        returned twice.
+        """Return one item for each function response of the event: the answered call, or ``None`` if the call is
+        unknown. A call that was returned once is not returned again.
 
         After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
@@ -121,9 +121,10 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which function responses of the event can belong. No call is returned twice.
+        """Return up to ``count`` calls that function responses of the event can answer. A call that was returned once
+        is not returned again.
 
-        ``may_be_silent``: True to include long-running tools that have returned nothing.
+        ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """
         is_stopped = is_aborted(event)
 
@@ -146,8 +147,8 @@ class RunningCalls:
 
 
 def answered_numbers(event: "Event", answered: Iterable[RunningCall | None]) -> dict[str, list[int | None]]:
-    """Return the value to store under ``ANSWERED_KEY`` in an event: call id -> the numbers of the answered calls.
-    ``answered``: the result of ``RunningCalls.take_answered``."""
+    """Return the value of ``ANSWERED_KEY`` for an event: call id -> the numbers of the answered calls. ``answered``:
+    the calls from ``RunningCalls.take_answered``."""
     numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
         call_id: found
@@ -161,14 +162,14 @@ def _speaker(event: "Event") -> SpeakerKey:
 
 
 def running_call(context: "ToolContext") -> RunningCall | None:
-    """Return the tool call of this tool context; ``None`` before ``RunningCalls.start``."""
+    """Return the tool call of this tool context; ``None`` before the method ``RunningCalls.start`` has found it."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls whose tools or tool callbacks raised this exception; several if a tool runs an agent in the same
-    run."""
+    """Return the calls whose tools or tool callbacks raised this exception. There are several calls if a tool runs an
+    agent in the same run, and a tool of that agent raised the exception."""
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
     return [_reference(each) for each in contexts if each.invocation_id == contexts[0].invocation_id]
@@ -198,13 +199,14 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 
 
 class UsedCalls:
-    """Names for the tool executions of a run. If the run is executed again, equal calls get equal names.
+    """Names for the tool executions of a run. If an engine executes the run again, each execution gets the same name as
+    before.
 
-    A name contains the id, the speaker, the tool and the arguments, because some providers number the calls of each
-    response from 0. Equal calls are numbered in order.
+    A name contains the call's id, agent, tool and arguments. The id alone is not enough, because some providers number
+    the calls of each response from 0. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release of this library began the run. That release named the first call with an
-    id by the id alone.
+    ``names_by_id``: True if an older release of this library began the run. In the older release, the name of the first
+    call with an id contained only the id.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Helpers that an agent's module calls: client tools, which the browser executes, and declarations of data parts."""
+"""Helpers that an agent's module calls: ``client_tool``, for tools that the browser executes, and ``data_part``."""
 
 import re
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output, so
-    treat it as user input.
+    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output. Like
+    user input, the output may contain anything.
 
     ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON schema of
     the arguments, which must have the type object; ``None`` for a tool without arguments. ``output_schema``: the JSON
@@ -77,12 +77,13 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Return no result. The tool is long-running, so ADK then leaves its call without a response."""
+        """Return no result. ADK then leaves the call without a response, because the tool is long-running."""
 
 
 class DataPart(Generic[T]):
-    """A data part that the app declares with ``data_part``. ``name``: without ``data-``. ``model``: the type of the
-    data."""
+    """A data part that ``data_part`` declares. ``name``: the part's type without ``data-``. ``model``: the type of the
+    data.
+    """
 
     def __init__(self, name: str, model: type[T]) -> None:
         check_part_name(name)
@@ -111,13 +112,14 @@ class DataPart(Generic[T]):
 
 
 def data_part(name: str, model: type[T]) -> DataPart[T]:
-    """Declare a data part of the app.
+    """Declare a data part, which tools and callbacks of the app send with ``emit_data``.
 
     Pass the result to ``emit_data`` instead of a name. ``emit_data`` then checks the data against the model.
 
-    ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
-    ``adk-ui-stream types`` writes the part's TypeScript type for the client. The command finds only parts in variables
-    of a module that the agent imports: ``weather = data_part("weather", Weather)``.
+    ``model``: a pydantic model, a dataclass or a ``TypedDict``. Before Python 3.12, use the ``TypedDict`` of
+    ``typing_extensions``. The command ``adk-ui-stream types`` writes the part's TypeScript type for the client. For
+    this, a module that the agent imports must assign the part to a variable: ``weather = data_part("weather",
+    Weather)``.
 
     Raises ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
     """
@@ -129,7 +131,6 @@ def check_part_name(name: str) -> None:
 
 
 def _check_model(model: Any) -> None:
-    """Raise ``InvalidArgumentError`` if pydantic cannot check data against the type ``model``."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)

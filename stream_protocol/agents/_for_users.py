@@ -36,18 +36,19 @@ def for_users(
 ) -> Callable[[T], T]:
     """Declare the texts that users see for a tool.
 
-    Use ``for_users`` as a decorator of the tool's function. For a ``BaseTool``, call the returned decorator with the
-    tool. An example with a function:
+    Use ``for_users`` as a decorator of the tool's function. For a ``BaseTool``, call the decorator with the tool:
+    ``for_users(title="Pay")(tool)``. An example with a function:
 
         @for_users(title="Pay an invoice")
         def pay(…): …
 
-    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. It should state
-    the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own approval card.
-    ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments.
+    ``title``: the name of the tool in the client. ``approval_reason``: the reason why the tool needs approval. Describe
+    the effect of the call in the user's words. ``approval_descriptor``: any JSON for the approval dialog of your
+    client. ``approval_reason`` and ``approval_descriptor`` may also be functions that take the dictionary of the call's
+    arguments.
 
-    A ``ChatService`` sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text
-    for developers. Raises ``StreamProtocolError`` for values of wrong types.
+    A ``ChatService`` sends all three values to the client. It does not use ADK's ``hint`` for users, because ``hint``
+    is a text for developers. Raises ``StreamProtocolError`` for values of wrong types.
     """
     check_text("title", title, or_none=True)
     if callable(approval_reason):
@@ -78,7 +79,9 @@ def for_users(
 
 
 def declared_title(tool: BaseTool) -> str | None:
-    """Return the tool's title for users, from ``for_users`` or from its MCP server."""
+    """Return the tool's title for users, from ``for_users`` or from the tool's MCP server. Returns ``None`` if no title
+    is declared.
+    """
     if (title := _declaration(tool).title) is not None:
         return title
     listed = getattr(tool, "raw_mcp_tool", None)  # an attribute of ADK's `McpTool`, which needs an extra

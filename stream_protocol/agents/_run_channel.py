@@ -1,8 +1,9 @@
-"""The channel of the current run: code inside a run uses it to add events to the response while ADK yields no event.
+"""The channel of the current run: code inside a run adds events to the response through it, independently of ADK.
 
 A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
-agents inside an ``AgentTool``. Threads that a tool starts, and some tasks that call a tool, cannot read this variable.
-For them, ``_SCOPES`` holds the channel by the context of the tool call. Outside a ``ChatService`` there is no channel.
+agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool
+starts. For these, ``_SCOPES`` maps the ADK context of a tool call to the channel. Outside a ``ChatService`` there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,26 +23,29 @@ class RunChannel(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """False once the response has ended."""
+        """False after the response has ended."""
 
     def post(self, event: Event) -> None:
-        """Write the event to the response immediately; drop it if the response has ended.
+        """Write the event to the response immediately. An event after the end of the response is dropped.
 
         The event is converted and recorded like ADK's own events, but not stored in the session.
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Write an event like ``post``, but only the newest event of each key, a few times per second.
+        """Write an event to the response, at most a few times per second for each key. Of several events between two
+        writes, only the last is written.
 
-        The last event of a key is always written. ``make``: creates the event when it is written.
+        ``make``: creates the event when it is written. The last event of a key is always written.
         """
 
     async def ready(self) -> None:
-        """Wait until the response can take another event, so that a nested agent is not faster than the client."""
+        """Wait until the response can take another event. Called for a nested agent, which must not be faster than the
+        client.
+        """
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call, and the outer call that the client sees instead, if there is one."""
+    """The channel of a tool call, and the outer ``AgentTool`` call that the client sees instead of this call."""
 
     channel: RunChannel
     shown: Context | None
@@ -63,7 +67,7 @@ def run_channel() -> RunChannel | None:
 
 @contextmanager
 def open_channel(channel: RunChannel) -> Iterator[None]:
-    """Context manager: set the channel for the code inside, and for all tasks that this code starts."""
+    """Context manager: sets the channel for the code inside, and for all tasks that this code starts."""
     token = _CHANNEL.set(channel)
     try:
         yield
@@ -72,14 +76,15 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of the current task, which then counts as outside every ``AgentTool`` call."""
+    """Set the channel for the rest of the current task. The task then counts as outside every ``AgentTool`` call."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
 
 def enter_call(context: Context) -> None:
-    """Store the channel for the tool call of this context. Call this function in the task of the tool call, when it
-    begins."""
+    """Store the current channel for the tool call of ``context``. Call this function at the beginning of the tool call,
+    in its task.
+    """
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))
@@ -88,23 +93,25 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the ``CallScope`` of a tool call or callback; ``None`` outside a ``ChatService``'s runs."""
+    """Return the ``CallScope`` for the context of a tool or callback; ``None`` outside the runs of a
+    ``ChatService``.
+    """
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost ``AgentTool`` call around this tool call, or ``None``.
-
-    The agent of an ``AgentTool`` has its own invocation. So a call inside it does not have the invocation id of the
-    outermost call.
+    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` if there is no such call.
     """
     outermost = _OUTERMOST.get()
+    # A call by the agent of an `AgentTool` has another invocation id than the `AgentTool` call.
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 
 
 def posted_event(context: Context, kind: str, actions: EventActions) -> Event:
-    """Return an event for ``RunChannel.post`` by the agent of this tool's or callback's context."""
+    """Return an event for ``RunChannel.post``. Its author is the agent that called the tool or callback of
+    ``context``.
+    """
     return Event(
         author=context.agent_name,
         invocation_id=context.invocation_id,

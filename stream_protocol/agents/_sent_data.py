@@ -51,18 +51,19 @@ def emit_data(
 ) -> None:
     """Send a part ``data-<name>`` to the client. Any thread may call ``emit_data``.
 
-    A part from a tool is sent immediately. A part from a callback is sent with the agent's next event.
+    A part that a tool emits is sent immediately. A part that a callback emits is sent with the agent's next event.
 
-    ``name``: a name, or the result of ``data_part``. Data for a declared part must match the part's model. A later call
-    with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates a new part.
+    ``name``: a name, or the result of ``data_part``. With the result of ``data_part``, the data must match the part's
+    model. A second call with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates
+    a new part.
 
-    ADK stores the part in the event of the tool or callback, as a UI widget. So the part is in the chat's history. A
-    part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client does not see that
-    message, the part is stored with the event of the ``AgentTool``. Without a ``ChatService``, the client gets the part
-    only with the stored event.
+    ADK stores the part as a UI widget in the event of the tool or callback. So the part is in the chat's history. If an
+    agent inside an ``AgentTool`` emits a part, the part belongs to the message of this agent. If the client does not
+    see this message, the part is stored with the event of the ``AgentTool``. Without a ``ChatService``, the client gets
+    the part only with the stored event.
 
-    ``transient``: True to send the part immediately, without storing it. In the AI SDK, the client gets a transient
-    part only through ``onData``. Without a ``ChatService`` a transient part is dropped.
+    ``transient``: True to send the part immediately, without storing it. In the AI SDK, only the callback ``onData``
+    gets a transient part. Without a ``ChatService``, a transient part is dropped.
 
     A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
     for any other name. Raises ``ValueError`` if the data is not JSON or does not match the part's model.
@@ -92,15 +93,15 @@ def emit_data(
 def report_progress(
     tool_context: Context, progress: float, total: float | None = None, message: str | None = None
 ) -> None:
-    """Show the tool's progress on the card of its call. Any thread may call this function, at any rate.
+    """Show the progress of a tool call to the user. Any thread may call this function, as often as needed.
 
     ``progress``: a number that increases. ``total``: the final value of ``progress``, if known. ``message``: the
     current activity of the tool. A message of more than 500 characters is truncated.
 
-    The client gets a part ``data-adk-progress`` with the id of the call. At most a few reports per second are sent. The
-    last report is always sent, and is stored with the tool's event. If an agent inside an ``AgentTool`` called the
-    tool, the report appears in the message of this agent. If the client does not see this message, the report appears
-    on the card of the ``AgentTool``.
+    The client gets a part ``data-adk-progress`` with the id of the tool call. At most a few reports per second are
+    sent. The last report is always sent, and is stored with the tool's event. If an agent inside an ``AgentTool``
+    called the tool, the report appears in the message of this agent. If the client does not see this message, the
+    report has the id of the ``AgentTool`` call.
 
     Raises ``StreamProtocolError`` if the context does not belong to a tool call, or if a number is negative or not
     finite.
@@ -121,9 +122,9 @@ def mcp_progress(
 ) -> "ProgressFnT | None":
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications like
-    reports of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for arguments
-    of wrong types, which ADK never passes.
+    ADK calls this function for each call of a tool. The client then gets the progress notifications of the MCP server
+    as parts ``data-adk-progress``, like those of ``report_progress``. Returns ``None`` outside a tool call. Raises
+    ``StreamProtocolError`` for arguments of wrong types.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:
@@ -152,10 +153,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of the current tool call; ``None`` outside a tool call.
-
-    A progress notification arrives in the task of the MCP server's session, which may belong to another run.
-    """
+    """Return a function that sends the progress of the tool call of ``context``; ``None`` outside a tool call."""
+    # Looked up now, because the MCP client may call the function in a task of another run.
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
     call_id = shown.function_call_id

@@ -2,11 +2,11 @@
 
 Where to change what:
 
-- ``_settings``: prompts, routes and headers.
+- ``_settings``: the prompts, routes and headers with which a server is checked.
 - ``_stock_client``: a chat client that sends requests and checks the responses.
-- ``_chat_response``: a response that the client is reading.
-- ``_stream_checks``, ``_chat_checks``, ``_tool_checks``, ``_durable_checks``, ``_reload_checks``: the checks of each
-  profile.
+- ``_chat_response``: reads one response, like ``useChat``.
+- ``_stream_checks``, ``_chat_checks``, ``_tool_checks``, ``_durable_checks``, ``_reload_checks``: the checks. Each
+  check belongs to a profile, a group of features.
 - ``_steps``: steps that several checks share.
 - ``_run``: runs the checks, several at a time.
 - ``_results``: checks and their outcomes.

@@ -136,7 +136,6 @@ async def _error(backend: Backend) -> None:
 
 
 async def _error_text(chat: Chat, prompt: str) -> str | None:
-    """Send the prompt. Return the error text that the user sees."""
     chat.add_user_message(prompt)
     async with chat.open() as response:
         await response.read()

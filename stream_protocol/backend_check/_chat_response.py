@@ -1,4 +1,4 @@
-"""A chat response, which a client reads in the same way as ``useChat``."""
+"""A chat response that is read in the same way as ``useChat`` reads it."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
 
 
 def random_id() -> str:
-    """Return a random id, as the AI SDK's ``generateId`` does."""
+    """Return a random id in the form of the AI SDK's ``generateId``."""
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(16))
 
 
@@ -40,7 +40,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step that wait for an output from the client."""
+    """Return the tool calls in the last step of a message that wait for an output from the client."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
@@ -52,7 +52,7 @@ def text_of(message: UIMessage) -> str:
 
 
 class ChatResponse:
-    """A chat response that a client is reading."""
+    """A chat response, with the message that a client builds from it."""
 
     def __init__(
         self, response: httpx.Response, ai_sdk: AiSdkVersion, *, continued: UIMessage | None, replay: bool
@@ -79,8 +79,9 @@ class ChatResponse:
 
     @property
     def terminal(self) -> str | None:
-        """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before this
-        chunk."""
+        """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``. ``None`` until this chunk
+        has arrived.
+        """
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:
@@ -88,7 +89,9 @@ class ChatResponse:
 
     @property
     def body_with_id(self) -> bytes:
-        """The body for ``check_stream``. If no chunk has a message id, the client's id for the message is added."""
+        """The body of the response, for ``check_stream``. If no chunk has a message id, the id that the client has
+        generated is added.
+        """
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:
             return body
@@ -99,7 +102,7 @@ class ChatResponse:
 
     @property
     def begins_with_start(self) -> bool:
-        """True if the first chunk is ``start``, or if there is no chunk."""
+        """True if the first chunk is ``start``, or if there are no chunks."""
         return not self.chunks or self.chunks[0]["type"] == "start"
 
     @property
@@ -109,7 +112,9 @@ class ChatResponse:
         return next((start["messageId"] for start in starts if "messageId" in start), None)
 
     async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
-        """Read to the end, or until ``until`` returns True. ``pause``: the seconds to wait after each piece."""
+        """Read the response to its end, or until ``until`` returns True. ``pause``: seconds to wait after each received
+        piece of the body.
+        """
         while not self.ended and not until(self):
             try:
                 self._take(await anext(self._pieces))
@@ -153,14 +158,14 @@ class ChatResponse:
             raise
 
     async def require_stream(self) -> None:
-        """Raise ``BrokenError`` if the status is not 2xx, or is 204."""
+        """Raise ``BrokenError`` unless the status is 2xx and not 204."""
         if not 200 <= self.status < 300 or self.status == 204:
             require_no_limit(self.status)
             await self.read()
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed on the stream, or got an ``error`` chunk."""
+        """Raise ``BrokenError`` if the client could not process the stream, or got an ``error`` chunk."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 

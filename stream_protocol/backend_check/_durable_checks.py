@@ -1,4 +1,4 @@
-"""Checks of the profile ``durable``: runs that continue without a connected client, and that can be stopped."""
+"""Checks of the profile ``durable``: a run continues without a connected client, and can be resumed and stopped."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Checks of the profile ``durable`` that load a stored chat, as a reloaded page does."""
+"""Checks of the profile ``durable`` that load a stored chat, like a page after a reload."""
 
 from itertools import zip_longest
 from typing import Final
@@ -25,7 +25,9 @@ async def _reload(backend: Backend) -> None:
 
 
 def _newest(chat: Chat) -> list[tuple[str, str]]:
-    """Return the role and the text of the newest messages, without older messages such as a greeting."""
+    """Return the role and the text of the messages of this check. Messages before them, such as a greeting, are left
+    out.
+    """
     return [(message["role"], text_of(message)) for message in chat.messages[-2 * TURNS :]]
 
 

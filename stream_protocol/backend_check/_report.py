@@ -1,4 +1,4 @@
-"""The report of a checked server as JSON, and a badge."""
+"""The report about a checked server as JSON, and a badge."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -8,8 +8,10 @@ from stream_protocol.wire import AiSdkVersion, json_value
 
 
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
-    """Return the failed checks: broken rules, and missing features of the profiles in ``claimed`` that are not
-    excused."""
+    """Return the results that make the check of a server fail: all broken rules, and missing features.
+
+    A missing feature counts only if its profile is in ``claimed``, and if the feature is not optional (``excused``).
+    """
     return [
         each
         for each in results
@@ -21,8 +23,10 @@ def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result
 def badge(
     results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Return the JSON of a shields.io badge with the number of passed checks of each profile; red if a check has
-    failed."""
+    """Return the JSON of a shields.io badge with the number of passed checks of each profile.
+
+    The badge is red if ``failures`` returns a result, otherwise green.
+    """
     counts = []
     for profile in PROFILES:
         outcomes = [each.outcome for each in results if each.check.profile == profile]

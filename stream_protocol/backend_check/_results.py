@@ -1,4 +1,4 @@
-"""Checks, their results, and the exceptions that end a check early."""
+"""Checks and their results, and the exceptions that end a check early."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the document with the rule, if it is not the
-    ``source`` of the check.
+    ``chunk``: the chunk that breaks the rule, or ``None``. ``source``: the document that contains the rule; ``None``
+    for the ``source`` of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -40,8 +40,9 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """Raised if the server lacks a feature. ``excused``: True if the feature is optional, so that its profile still
-    passes."""
+    """Raised if the server lacks a feature. ``excused``: True if the feature is optional. The server then passes the
+    profile without it.
+    """
 
     def __init__(self, reason: str, *, excused: bool = False) -> None:
         super().__init__(reason)
@@ -51,9 +52,9 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule for servers, the document with the rule (``source``), and the steps that test the rule.
+    """A rule for servers, the document that contains the rule (``source``), and the steps that test it.
 
-    ``needs``: features such as ``tool`` for which the settings must have prompts.
+    ``needs``: features such as ``tool``. The check runs only if the settings have a prompt for each of them.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one check. ``chunk``: the chunk that breaks the rule."""
+    """The result of one check. ``chunk``: the chunk that breaks the rule, or ``None``."""
 
     check: Check
     outcome: Outcome

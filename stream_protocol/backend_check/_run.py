@@ -42,10 +42,11 @@ async def run_checks(
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
     on_result: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
-    """Run the checks of the profiles, and return their results. Raises ``NoBackendError`` if there is no chat endpoint.
+    """Run the checks of the profiles, and return their results. Raises ``NoBackendError`` if the URL is not a chat
+    endpoint.
 
-    ``on_result``: called with each result as soon as it is known. At the end, and also after a cancellation, the chats
-    that the checks created are deleted.
+    ``on_result``: called with each result as soon as it is known. At the end, the chats that the checks created are
+    deleted, even if the function is cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
@@ -83,7 +84,9 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 
 
 async def _require_backend(backend: Backend) -> None:
-    """Send a request without messages. Raise ``NoBackendError`` if the URL is not a chat endpoint."""
+    """Send a request without messages. Raise ``NoBackendError`` if the response shows that the URL is not a chat
+    endpoint.
+    """
     try:
         async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
             status, kind = response.status_code, response.headers.get("content-type", "")

@@ -1,4 +1,4 @@
-"""Settings for checking a server. The defaults fit the servers of this package."""
+"""The settings with which a server is checked. The defaults fit the servers of this package."""
 
 import json
 import math
@@ -14,12 +14,14 @@ Prompts = tuple[str, ...]
 
 
 class SettingsError(ValueError):
-    """Raised if the settings file cannot be used. The message is one line."""
+    """Raised if a settings file cannot be used. The message has one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Prompts, routes and headers. The default prompts fit ``adk-ui-stream demo`` and ``init``."""
+    """The prompts, routes and headers with which a server is checked. The default prompts fit ``adk-ui-stream demo``
+    and projects of ``adk-ui-stream init``.
+    """
 
     text: Prompts = ("Hello",)
     tool: Prompts = ("Compare the weather in Oslo and Rome", "What is on my list?")

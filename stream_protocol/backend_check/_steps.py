@@ -1,4 +1,4 @@
-"""Steps that several checks share, and names of the documents from which the checks take their rules."""
+"""Steps that several checks share, and the names of the documents that define what the checks require."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ TOO_SHORT: Final = "The response to the `long` prompt is too short: set a prompt
 
 
 def first_prompt(backend: Backend, feature: str = "text") -> str:
-    """Return the first prompt of a feature that all servers have, such as text."""
+    """Return the first prompt for a feature that every server has, such as ``text``."""
     return backend.prompts(feature)[0]
 
 
@@ -34,10 +34,11 @@ def require_text(response: ChatResponse) -> None:
 
 
 async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse], object], missing: str) -> Chat:
-    """Send the prompts of a feature until a response shows the feature. Return the chat with this response.
+    """Send the prompts for a feature until a response uses the feature. Return the chat with this response.
 
-    Raises ``NotOfferedError`` if no response shows the feature. Only the first of several checks reports a broken
-    response.
+    ``shows``: returns True for a response that uses the feature. ``missing``: a noun for the error text. Raises
+    ``NotOfferedError`` if no response uses the feature. If a response is broken, the first check of this feature raises
+    ``BrokenError``, and later checks raise ``NotOfferedError``.
     """
     prompts = backend.prompts(feature)
     for prompt in prompts:
@@ -57,7 +58,9 @@ async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse]
 
 
 async def require_stream_or_refusal(response: ChatResponse) -> bool:
-    """Read the whole response. Return True for a stream, False for a status 4xx; raise ``BrokenError`` otherwise."""
+    """Read the whole response. Return True for a valid stream, and False for a status 4xx. Otherwise raise
+    ``BrokenError``.
+    """
     if 400 <= response.status < 500:
         await response.read()
         return False
@@ -69,7 +72,9 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
-    """Context manager that sends the prompt of the feature ``long``, and returns the response after its first text."""
+    """Context manager that sends the prompt for the feature ``long`` (a long reply). Yields the response as soon as it
+    contains text.
+    """
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
         await read_beginning(response, chat)
@@ -79,8 +84,9 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
 
 
 async def read_beginning(response: ChatResponse, chat: Chat) -> None:
-    """Read the response to the prompt of the feature ``long`` up to its first text. Raise ``BrokenError`` if it is
-    invalid."""
+    """Read the response to the prompt for the feature ``long`` (a long reply), until it contains text. Raise
+    ``BrokenError`` for an invalid response.
+    """
     await response.require_stream()
     await response.read(until=has_text)
     response.require_readable()
@@ -93,16 +99,18 @@ def is_over(response: ChatResponse) -> bool:
 
 
 def judge_alone(response: ChatResponse, backend: Backend) -> None:
-    """Check the stream of a response as if it were the first response of its chat."""
+    """Check the stream of a response as if it were the first response of its chat. Raise ``BrokenError`` for an invalid
+    stream.
+    """
     Chat(backend).judge(response)
     response.require_readable()
 
 
 async def reload(chat: Chat, *, until: Callable[[Chat], bool]) -> Chat:
-    """Return the chat with the messages that a reloaded page gets.
+    """Return the chat with the messages from the server's history, which a page gets after a reload.
 
-    A server may store a reply after the reply's end. So the history is read again, for some seconds, until ``until``
-    returns True.
+    A server may store a reply some time after the response has ended. So the history is read again, for a few seconds,
+    until ``until`` returns True.
     """
     for _ in range(POLLS):
         page = await chat.reload()

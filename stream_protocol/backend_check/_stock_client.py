@@ -1,4 +1,4 @@
-"""A chat client that sends the requests of ``DefaultChatTransport``, and reads responses as ``useChat`` does.
+"""A chat client that sends the requests of ``DefaultChatTransport``, and reads responses like ``useChat``.
 
 Source: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
@@ -37,7 +37,7 @@ SLOW_SECONDS: Final = 0.05
 
 
 class Backend:
-    """The checked server, with the settings and findings of all checks."""
+    """The server that is checked, the settings, and data that all checks share, such as the prompts that worked."""
 
     def __init__(
         self,
@@ -66,20 +66,22 @@ class Backend:
         return urljoin(self.url, template.replace("{url}", base).replace("{id}", quote(chat_id, safe="")))
 
     def prompts(self, feature: str) -> Sequence[str]:
-        """Return the prompts to try for a feature. Raises ``NotOfferedError`` if the settings have none."""
+        """Return the prompts to try for a feature. After a prompt has worked, only this prompt is returned. Raises
+        ``NotOfferedError`` if the settings exclude the feature.
+        """
         prompts = self.settings.prompts(feature)
         if not prompts:
             raise NotOfferedError(f"The settings have {feature} = false.", excused=True)
         return [self.working_prompts[feature]] if feature in self.working_prompts else prompts
 
     async def post_raw(self, content: bytes) -> tuple[int, str]:
-        """Post any bytes. Returns the status and the beginning of the body."""
+        """Post any bytes to the chat endpoint. Returns the HTTP status and the beginning of the response's body."""
         async with self.http.stream("POST", self.url, content=content, headers=self.headers) as response:
             require_no_limit(response.status_code)
             return response.status_code, await beginning(response)
 
     async def delete_chats(self) -> None:
-        """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
+        """Delete the chats of all checks, if the server has a route for this. Errors are ignored."""
         if not self.settings.delete:
             return
         for chat_id in self.chat_ids:
@@ -97,7 +99,7 @@ class Backend:
 
 
 class Chat:
-    """One chat of the client: its id and its messages."""
+    """One chat of the client, with its id and its messages."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -108,42 +110,51 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return a copy that acts as a second tab: it has the same messages, but has read no response."""
+        """Return a copy that acts like a second tab of the chat. It has an equal list of messages, but has not read a
+        response.
+        """
         tab = Chat(self.backend)
         tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each call that needs approval in the last message, as ``addToolApprovalResponse`` does."""
+        """Approve or deny each tool call of the last message that waits for approval. Changes the message like
+        ``addToolApprovalResponse``.
+        """
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
         for call in calls_of(self.messages[-1], "approval-requested"):
             approval = {**call["approval"], **given}
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add a result to each call that waits for the client in the last message, as ``addToolOutput`` does."""
+        """Add a result to each tool call of the last message that waits for the client. Changes the message like
+        ``addToolOutput``.
+        """
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
     async def send_answers(self) -> ChatResponse:
-        """Send the user's answers, as a client with ``sendAutomaticallyWhen`` does. The response continues the last
-        message."""
+        """Send the user's answers to tool calls, like a client with ``sendAutomaticallyWhen``. Returns the response,
+        which continues the last message.
+        """
         return await self.submit(message_id=self.messages[-1]["id"])
 
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
-        """Add a user message, as ``sendMessage({text, files})`` does."""
+        """Add a user message, like ``sendMessage({text, files})``. Does not send it."""
         parts = [*({"type": "file", **file} for file in files), {"type": "text", "text": text}]
         self.messages.append(cast("UIMessage", {"parts": parts, "id": random_id(), "role": "user"}))
 
     async def send(self, text: str, *files: Mapping[str, str]) -> ChatResponse:
-        """Send a user message, and return the whole response. Raises ``BrokenError`` for an invalid stream."""
+        """Send a user message, and return the complete response. Raises ``BrokenError`` for an invalid stream."""
         self.add_user_message(text, *files)
         return await self.submit()
 
     async def submit(
         self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
     ) -> ChatResponse:
-        """Send the messages, and return the whole response."""
+        """Send the messages of the chat, and return the complete response. Raises ``BrokenError`` for an invalid
+        stream.
+        """
         http = self.backend.slow_http if slow else self.backend.http
         async with self.open(trigger, message_id=message_id, http=http) as response:
             await response.require_stream()
@@ -157,8 +168,10 @@ class Chat:
     async def open(
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
     ) -> AsyncIterator[ChatResponse]:
-        """Context manager that sends the messages, and returns the response. Its end closes the connection, as
-        ``stop()`` does."""
+        """Context manager that sends the messages of the chat. Yields the response while it is running.
+
+        At its end, the connection is closed, as by the client's ``stop()``.
+        """
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
@@ -170,8 +183,9 @@ class Chat:
 
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[ChatResponse]:
-        """Context manager that resumes the run as ``resumeStream()`` does on a reloaded page, and returns the
-        response."""
+        """Context manager that resumes the chat's response, like ``resumeStream()`` after a reload of the page. Yields
+        the response.
+        """
         settings = self.backend.settings
         if not settings.resume:
             raise NotOfferedError("The settings have resume = false.", excused=True)
@@ -189,8 +203,9 @@ class Chat:
         return response.status_code
 
     async def reload(self) -> "Chat":
-        """Return the chat with the messages of the history route. Raises ``NotOfferedError`` if the server has no such
-        route."""
+        """Return a copy of the chat with the messages from the server's history. Raises ``NotOfferedError`` if the
+        server has no history.
+        """
         settings = self.backend.settings
         if not settings.history:
             raise NotOfferedError("The settings have history = false.", excused=True)
@@ -207,8 +222,11 @@ class Chat:
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
     def keep(self, response: ChatResponse) -> None:
-        """Append the assistant message of a response to the chat, or replace the message with the same id. ``write()``
-        of ``ui/chat.ts`` does the same."""
+        """Append the assistant message of a response to the chat. If the chat has a message with its id, replace that
+        message.
+
+        ``write()`` of ``ui/chat.ts`` does the same.
+        """
         message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
         if message["id"] in ids:
@@ -217,7 +235,7 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check a response as the next stream of this chat. Raise ``BrokenError`` for the first error."""
+        """Check a response as the next stream of this chat. Raise ``BrokenError`` for the first error in the stream."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)
@@ -237,7 +255,9 @@ class Chat:
 
 
 def _messages_of(response: httpx.Response) -> list[UIMessage]:
-    """Return the messages in a history response. Raises ``NotOfferedError`` for a response without messages."""
+    """Return the messages in a response of the history route. Raises ``NotOfferedError`` if the response has no
+    messages.
+    """
     try:
         body = response.json() if response.is_success else None
     except ValueError:
@@ -259,7 +279,9 @@ def _is_message(message: Any) -> bool:
 
 
 def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
-    """Return the text of a finding, and its chunk. ``before``: the number of chunks checked before this response."""
+    """Return the text of a finding, and the chunk to which it refers. ``before``: the number of chunks in the previous
+    responses of the chat.
+    """
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
     chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None
@@ -267,7 +289,7 @@ def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[s
 
 
 class StreamRuleError(BrokenError):
-    """Raised if a stream breaks rules, with a description of the first broken rule."""
+    """Raised if a stream breaks rules of ``adk-ui-stream check``. The text describes the first broken rule."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")

@@ -1,4 +1,4 @@
-"""Checks of the profile ``stream``: one response, and invalid requests."""
+"""Checks of the profile ``stream``: a single response, and invalid requests."""
 
 import json
 import time

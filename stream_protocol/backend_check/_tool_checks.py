@@ -1,4 +1,4 @@
-"""Checks of the profile ``tools``: results, approvals, and tools that run in the browser."""
+"""Checks of the profile ``tools``: tool outputs, approvals, and tools that run in the browser."""
 
 from collections.abc import Collection
 from typing import Final
@@ -28,7 +28,7 @@ async def _with_result(backend: Backend) -> Chat:
 
 
 async def with_approval(backend: Backend) -> Chat:
-    """Return a new chat in which a call waits for approval."""
+    """Return a new chat in which a tool call waits for approval."""
     return await ask_for(backend, "approval", lambda response: response.calls("approval-requested"), "approval request")
 
 
@@ -48,7 +48,9 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Approve or deny the pending calls, and read the next response. Return the calls after it, and the response."""
+    """Approve or deny the tool calls that wait for approval, and read the response. Return these calls with their new
+    states, and the response.
+    """
     chat = await with_approval(backend)
     pending = pending_approvals(chat)
     chat.answer_approvals(approved=approved, reason=None if approved else "Not today.")
@@ -64,7 +66,7 @@ def pending_approvals(chat: Chat) -> set[str]:
 
 
 def require_ends(response: ChatResponse, pending: Collection[str]) -> list[ToolPart]:
-    """Return the calls with the ids ``pending``. Raise ``BrokenError`` if one of them has not ended."""
+    """Return the tool calls whose ids are in ``pending``. Raise ``BrokenError`` if one of them has not ended."""
     calls = [part for part in calls_of(response.message, *ENDED) if part["toolCallId"] in pending]
     if len(calls) < len(pending):
         raise BrokenError("A call does not end after its approval was given or denied.", chunk=response.last_chunk)

@@ -1,4 +1,4 @@
-"""Explains why a captured HTTP response is not a stream: an error, a redirect, an HTML page, or an empty body."""
+"""Explain why a captured HTTP response is not a stream: an error, a redirect, an HTML page, or an empty body."""
 
 import re
 from collections.abc import Mapping
@@ -18,6 +18,11 @@ _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
 """Pattern for the beginning of a Python ``dict`` or ``bytes`` that was converted with ``str()``."""
 
 
+NOT_A_STREAM: Final = (
+    "not a stream: pass an SSE capture, JSON chunks (one per line), or ADK events (JSON, JSON lines, YAML or SQLite)"
+)
+
+
 @dataclass(frozen=True)
 class _Response:
     status: int
@@ -27,7 +32,7 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The content type as part of a sentence, such as `` with text/html``; empty if unknown."""
+        """The content type as the end of a phrase, such as `` with text/html``; empty if unknown."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
@@ -54,7 +59,7 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return the error text for a line that begins an HTTP error response."""
+    """Return an error text if the line is the status line of an HTTP error response; otherwise ``None``."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
@@ -67,13 +72,12 @@ def unknown_text_reason(text: str) -> str:
     if _ERROR_BODY.match(text):
         return f"this is an error response of a server, not a stream{_quoted(text)}"
     if (hint := python_hint(text)) is not None:
-        return f"neither chunks nor ADK events: {hint}"
-    known = "neither an event stream, nor chunks, nor ADK events"
-    return known if "\0" in text or "\ufffd" in text else f"{known}{_quoted(text)}"
+        return f"not a stream: {hint}"
+    return NOT_A_STREAM
 
 
 def python_hint(data: str) -> str | None:
-    """Return advice for data that is the ``str()`` of a Python object."""
+    """Return advice if the data looks like the ``str()`` of a Python object; otherwise ``None``."""
     if (found := _PYTHON.match(data)) is None:
         return None
     if found[0].endswith("{'"):
@@ -82,7 +86,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text, after those of proxies, redirects and interim responses."""
+    """Return the last HTTP response in the text. Earlier responses are those of proxies and redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -96,7 +100,9 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """Return ``: `` and a printable beginning of the body; nothing for an empty body or an HTML page."""
+    """Return ``: `` and the beginning of the body in printable form. Returns an empty text for an empty body or an HTML
+    page.
+    """
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

@@ -1,4 +1,4 @@
-"""Checks the stream that the converter creates from recorded ADK events. Importing this module loads ADK."""
+"""Check the streams that the converter creates from recorded ADK events. Importing this module loads ADK."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,8 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Convert recorded events to a stream for each AI SDK version in ``versions``. Yield the problems in these streams.
+    """Convert recorded events to a stream for each AI SDK version in ``versions``. Yields the problems in these
+    streams.
 
     ``Finding.line`` is the line of the last event that was read before the problem. If events are not on separate
     lines, ``Finding.line`` is the number of this event.
@@ -32,14 +33,14 @@ def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Find
 
 
 class _Position:
-    """The position in a recording that is being read."""
+    """The position of the last event that was read from a recording."""
 
     def __init__(self) -> None:
         self.number = 0
         """The line of the last event that was read, or the event's number: see ``check_events``."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
-        """Yield the turns unchanged, and update ``number`` with each of their events."""
+        """Yield the turns unchanged. Sets ``number`` when an event of a turn is read."""
         for head, items in turns:
             yield head, self._watch_items(items)
 

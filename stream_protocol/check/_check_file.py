@@ -1,6 +1,7 @@
-"""Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
+"""Check if the AI SDK's clients accept the stream in a file: an SSE capture, lines of JSON chunks, or recorded ADK
+events.
 
-The file is checked while it is read. Only ADK events import ADK.
+The file is checked while it is read. ADK is imported only for ADK events.
 """
 
 import re
@@ -10,12 +11,19 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from stream_protocol.check._captured_response import later_error, non_stream_reason, python_hint, unknown_text_reason
+from stream_protocol.check._captured_response import (
+    NOT_A_STREAM,
+    later_error,
+    non_stream_reason,
+    python_hint,
+    unknown_text_reason,
+)
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
     PIECE,
     Form,
+    NotARecordingError,
     UnreadableError,
     copy_of_stream,
     detect_form,
@@ -51,8 +59,9 @@ def check_file(
 ) -> Iterator[Finding]:
     """Return the problems of the stream in a file, in the order of the file.
 
-    ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file has neither a
-    capture nor chunks nor ADK events. An unreadable later line raises this error when the iterator reaches that line.
+    ``session``: the session to check, if the file is a store or an evalset of ADK. Raises ``UnreadableError`` if the
+    file contains neither a capture nor chunks nor ADK events. If a later line cannot be read, the iterator raises this
+    error at that line.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -78,7 +87,9 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Return the problems of the stream in an open binary file or pipe. Raises the errors of ``check_file``."""
+    """Return the problems of the stream in an open binary file or pipe. Raises ``UnreadableError`` like
+    ``check_file``.
+    """
     if not callable(getattr(stream, "read", None)):
         raise argument_error("stream", 'an open binary file, such as open(path, "rb")', stream)
     _check_versions(versions)
@@ -88,7 +99,9 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """Yield the problems of the stream. ``path``: the stream's file; ``None`` if it cannot be opened again."""
+    """Yield the problems of the stream. ``path``: the path of the file; ``None`` for a file that cannot be opened
+    again.
+    """
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))
@@ -105,7 +118,10 @@ def _check(
         from stream_protocol.check._check_events import check_events
 
         with nullcontext(path) if path is not None else copy_of_stream(head, stream) as file:
-            yield from check_events(file, session, versions)
+            try:
+                yield from check_events(file, session, versions)
+            except NotARecordingError:
+                raise UnreadableError(NOT_A_STREAM) from None
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is a data stream of AI SDK 4, which clients of 6 and 7 cannot read")
     else:
@@ -113,7 +129,7 @@ def _check(
 
 
 def _begins_with_event(text: str) -> bool:
-    """Return True if the first SSE event is an ADK event, or ADK's error for a failed run."""
+    """Return True if the first SSE event is an ADK event, or the error that ADK sends for a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 
@@ -149,7 +165,7 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
 
 
 def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines unchanged. Raise ``UnreadableError`` at the head of an HTTP error response."""
+    """Yield the lines unchanged. Raises ``UnreadableError`` at the status line of an HTTP error response."""
     for line in lines:
         if (reason := later_error(line.text)) is not None:
             raise UnreadableError(f"line {line.number}: {reason}")
@@ -157,7 +173,9 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yield the lines unchanged. Append the number of the first line with a bare CR to ``bare_cr``."""
+    """Yield the lines unchanged. Appends the number of the first line that ends in a CR alone to the list
+    ``bare_cr``.
+    """
     for line in lines:
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)

@@ -1,4 +1,4 @@
-"""The message that a response continues, with the user's answers to its tool calls."""
+"""The message that a response continues, with the user's assumed answers to its tool calls."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ A server that always sends the same message id creates one endless message.
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues. Calls that waited for the user count as answered."""
+    """The message that a response continues, with assumed answers to its waiting calls."""
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of calls with an output of the client. A server may send these calls and outputs again."""
+    """The ids of calls with an output from the client. A server may send these calls and outputs again."""
     waited: Mapping[str, ToolPart]
     """Call id -> the call before the user approved or answered it."""
 
     def contains(self, chunk: Mapping[str, Any]) -> bool:
-        """Return True if the chunk belongs to a call of this message, or to its approval."""
+        """Return True if the chunk refers to a call of this message, or to the approval of such a call."""
         if "toolCallId" in chunk:
             return has_call(self.message, chunk["toolCallId"])
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response, without assumed answers: calls that the response does not mention wait
+        """Return the message without the assumed answers to calls that the response does not mention. These calls wait
         again.
 
-        ``message``: the message with all calls answered. ``used``: the ids of calls in the response. If the response
-        mentions only new calls, a single waiting call keeps its answer. Without this answer, the client would not have
-        sent the request.
+        ``message``: the message after the response, with an assumed answer for each waiting call. ``used``: the ids of
+        calls that the response mentions. If the response mentions no call of this message, and only one call waited,
+        the call keeps its answer.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -46,7 +46,7 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """Return the message with only its calls and steps, which the rules need after the end of a response."""
+    """Return the message with only its calls and ``step-start`` parts."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 
@@ -56,7 +56,7 @@ def has_call(message: UIMessage, call_id: str | None) -> bool:
 
 
 def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
-    """Return the id of the call with this approval request; ``None`` if the message has none."""
+    """Return the id of the call to which an approval request belongs; ``None`` if the message has no such request."""
     calls = (part for part in message["parts"] if is_tool_part(part))
     return next((call["toolCallId"] for call in calls if call.get("approval", {}).get("id") == approval_id), None)
 
@@ -71,7 +71,9 @@ def has_ended(call: ToolPart) -> bool:
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """Return the message after the user has approved all calls, and the client has added outputs in the last step."""
+    """Return the message with assumed answers: the user approves all calls, and the client adds outputs to the calls in
+    the last step.
+    """
     begin = step_start(message["parts"])
     step = message["parts"][begin:]
     answered = frozenset(part["toolCallId"] for part in step if is_tool_part(part) and _is_for_page(part))

@@ -1,17 +1,17 @@
-"""Finds incomplete inputs of tool calls, without storing the streamed texts."""
+"""Find incomplete inputs of tool calls, without storing the streamed texts."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class InputTexts:
-    """The streamed inputs of a response: call id -> state of the input."""
+    """The streamed inputs of the tool calls in a response."""
 
     def __init__(self) -> None:
         self._texts: dict[str, _InputText] = {}
 
     def note(self, chunk: Mapping[str, Any]) -> None:
-        """Process a chunk of a call's input, before ``MessageReducer`` applies it."""
+        """Process a chunk of a call's input. Call this method before the chunk is applied to the message."""
         match chunk:
             case {"type": "tool-input-start"}:
                 self._texts[chunk["toolCallId"]] = _InputText(is_json=chunk.get("inputEncoding") != "text")
@@ -19,12 +19,14 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Return True if all brackets of the call's input are closed, or the input is not JSON."""
+        """Return True if all brackets in the streamed input of the call are closed. Also True for an input that is
+        plain text.
+        """
         return call_id in self._texts and self._texts[call_id].is_whole
 
 
 class _InputText:
-    """The open brackets and quotes of a streamed input."""
+    """The open brackets and quotes in a streamed input."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json

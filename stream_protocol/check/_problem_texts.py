@@ -1,4 +1,4 @@
-"""Explains why the client's JSON parser or schema refuses data."""
+"""Explain why the client's JSON parser or schema refuses data."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from stream_protocol.wire.client import Refusal, refusal
 
 
 def json_problem(data: str) -> Problem:
-    """Return the reason why the client's JSON parser refuses data."""
+    """Return the reason why the client's JSON parser refuses the data."""
     if not data.strip():
         return Problem(Rule.EMPTY_DATA, "The data is empty.")
     if is_json(data):
@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Return True if the text is JSON, also with keys that the client refuses."""
+    """Return True if the text is JSON. Keys that the client refuses are allowed."""
     try:
         parse_json(text)
     except ValueError:
@@ -34,7 +34,7 @@ def is_json(text: str) -> bool:
 
 
 def _constants(text: str) -> list[str]:
-    """Return the constants in a text, such as ``NaN``, that only Python's parser accepts as JSON."""
+    """Return constants such as ``NaN`` in the text. Python's parser accepts them, but they are not JSON."""
     found: list[str] = []
 
     def note(constant: str) -> Any:
@@ -48,7 +48,7 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """Return the chunk's type as part of a sentence: as JSON, unless it is a plain name."""
+    """Return the chunk's type for use in a sentence. A type that is not a plain name is returned as JSON."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH
@@ -57,7 +57,7 @@ def chunk_type(chunk: Any) -> str:
 
 
 def schema_problem(chunk: Any, refused: Refusal) -> Problem:
-    """Return the reason why the client's schema refuses a chunk."""
+    """Return the reason why the client's schema refuses the chunk."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):

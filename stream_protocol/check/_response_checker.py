@@ -1,8 +1,8 @@
-"""Checks one response for one client version: the order of its chunks, and its end.
+"""Check one response for one client version: the order of its chunks, and its end.
 
-A copy of the client's reducer finds chunks on which the client fails. The rest of the response is then not checked,
-because the client stops reading. The other rules find chunks that the client accepts but shows wrongly. Most of them
-compare a chunk with the message so far.
+A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
+the rest of the response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of
+these rules compare a chunk with the message before the chunk.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -58,9 +58,9 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message with the id of the response's ``start``, which the response continues. ``last``: the
-    client's last message. The response also continues it if the response's first content belongs to a call or an
-    approval of ``last``. ``earlier``: the client's other messages, whose calls the response cannot change.
+    ``continued``: the message whose id is in the response's ``start`` chunk, so that the response continues it.
+    ``last``: the client's last message. The response continues this message if its first content belongs to a call or
+    approval of the message. ``earlier``: the client's other messages. The response cannot change their calls.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ResponseChecker:
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
-        """Begin a response. ``continued``: the message that it continues; ``None`` for a new message."""
+        """Begin a response. ``continued``: the message that the response continues; ``None`` for a new message."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
@@ -101,18 +101,20 @@ class ResponseChecker:
 
     @property
     def message(self) -> UIMessage:
-        """The message that the client stores, with placeholders for values and texts."""
+        """The message that the client stores. Placeholders replace values and texts."""
         message = self._reducer.message
         parts = message["parts"]
         return {**message, "parts": parts[: len(parts) - self._empty_steps]}
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue. Calls that this response does not mention may be open."""
+        """The message that the next response may continue. Calls that this response does not mention may still wait for
+        an answer.
+        """
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and stops reading. Yield ``problem`` for the first failure."""
+        """Record that the client fails and stops reading. Yields ``problem``, unless the client had stopped before."""
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -136,7 +138,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. Yield the problem if the client would fail on the chunk."""
+        """Apply the chunk to the message. Yields a problem if the client would fail on the chunk."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -155,14 +157,16 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Record the id of the chunk's call. Some chunks have only the id of an approval request."""
+        """Record the id of the call to which the chunk refers. Some chunks contain only the id of an approval
+        request.
+        """
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continue the last message, if the response's first content belongs to one of its calls."""
+        """Continue the client's last message, if the response's first content belongs to a call of that message."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if chunk["type"] == "start-step":
@@ -175,7 +179,7 @@ class ResponseChecker:
         self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
-        """Return the ``Problem`` for a chunk on which the client raises this error."""
+        """Return the ``Problem`` for a chunk on which the client raises ``error``."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):
@@ -192,7 +196,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield a problem for each key that early versions of the client refuse."""
+        """Yield a problem for each key of the chunk that the oldest supported clients refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)
@@ -304,7 +308,7 @@ class ResponseChecker:
                 yield Problem(Rule.AUTO_SEND_LOOP, text)
 
     def _unfinished(self) -> Iterator[Problem]:
-        """Yield a problem for each text and each call that the response leaves without an end."""
+        """Yield a problem for each text and each call that has not ended at the end of the response."""
         for what in self._open_texts():
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]
@@ -317,7 +321,7 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user, so that other calls may wait too.
+        ``user_is_asked``: True if a call of the last step waits for the user. Then other calls may wait, too.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

@@ -1,6 +1,6 @@
 """The rules of ``check``: names, severities and effects.
 
-If a stream breaks a rule, a client fails on the stream or shows it wrongly. Other modules test the rules:
+If a stream breaks a rule, a client fails on the stream or shows it wrongly. These modules test the rules:
 
 - framing: ``_check_file`` and ``_stream_checker``;
 - JSON and the schema: ``_problem_texts``;
@@ -21,8 +21,8 @@ from stream_protocol.wire import AiSdkVersion
 class Severity(StrEnum):
     """The severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream, so a server
-    may send it on purpose.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream. A server may
+    send such a stream on purpose.
     """
 
     ERROR = "error"
@@ -35,7 +35,7 @@ _UNFINISHED: Final = "The text or call looks unfinished for ever."
 
 
 class Rule(StrEnum):
-    """The name of a rule, with its severity, its requirement, and the effect of breaking it."""
+    """A rule for streams: its name, its severity, its requirement, and the effect of breaking it."""
 
     severity: Severity
     requirement: str
@@ -236,7 +236,7 @@ class Rule(StrEnum):
 
 
 class Problem(NamedTuple):
-    """A broken rule, and a sentence about the problem."""
+    """A rule that the stream breaks. ``text``: a sentence about the problem."""
 
     rule: Rule
     text: str

@@ -1,11 +1,12 @@
-"""Simulates the messages of a ``useChat`` client over a whole file, to find the message that each response continues.
+"""Simulate the messages of a ``useChat`` client over a whole file, to find the message that each response continues.
 
 A file does not contain the user's actions between two responses. So these rules apply:
 
-- A response with the id of an earlier message continues this message. The user may have answered all of its calls.
+- A response with the id of an earlier message continues this message. The user may have answered all calls of the
+  message.
 - A response with a new id begins a new message.
-- A response without an id continues the last message if it begins with a call or an approval that waited there. Other
-  calls of the message may still wait after the response.
+- A response without an id continues the last message if its first content belongs to a call or an approval that was
+  waiting there. Other calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ MAX_MESSAGES: Final = 64
 
 
 class SimulatedChat:
-    """A simulated client of one version."""
+    """A simulated client of one major version."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
@@ -35,7 +36,9 @@ class SimulatedChat:
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails on data that is not a chunk. Yield ``problem`` for the first failure."""
+        """Record that the client fails on data that is not a chunk. Yields ``problem``, unless the client had stopped
+        reading before.
+        """
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:

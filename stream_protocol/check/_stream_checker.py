@@ -1,4 +1,4 @@
-"""Checks one stream for clients of several versions. A problem in several versions becomes one finding."""
+"""Check one stream for clients of several versions. A problem in several versions becomes one finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -10,10 +10,10 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 
 
 class StreamChecker:
-    """Checks a stream, event by event. A problem is reported once in each response.
+    """Checks a stream, event by event. The same problem is reported only once in each response.
 
-    ``start_begins_response``: True if a ``start`` after the last chunk of a response begins the next response, because
-    nothing else separates them.
+    ``start_begins_response``: True if a ``start`` chunk after the last chunk of a response begins the next response.
+    Use this for a file that has no ``[DONE]`` lines between responses.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -27,7 +27,9 @@ class StreamChecker:
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the data of an SSE event, which should be the JSON of a chunk. ``line``: the data's first line."""
+        """Check the data of an SSE event, which must be one chunk as JSON. ``line``: the number of the data's first
+        line.
+        """
         try:
             chunk = parse_client_json(data)
         except ValueError:
@@ -42,7 +44,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Check a last SSE event without a blank line after it, which the client ignores."""
+        """Check the last SSE event of a stream that does not end in a blank line. The client ignores this event."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:
@@ -50,7 +52,9 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
-        """Yield the findings for a problem of the whole stream. ``line``: default is the newest line."""
+        """Yield the findings for a problem of the whole stream. ``line``: the line of the problem; ``None`` for the
+        last line that was checked.
+        """
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 
@@ -65,7 +69,9 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Call ``check`` with each version's client. Yield a finding for each problem that is new in this response."""
+        """Call ``check`` with the simulated client of each version. Yields a finding for each problem that is new in
+        this response.
+        """
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

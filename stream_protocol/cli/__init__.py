@@ -1,28 +1,25 @@
 """The command line program ``adk-ui-stream``: serves agents, records and replays chats, checks streams, and prints
 types.
 
-Exit codes:
-
-- 0: no error.
-- 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of ``record`` failed.
-- 2: wrong usage, or a target or file that cannot be used. stderr has one line with the reason, and stdout is empty.
-- 130: Ctrl-C.
+``EXIT_CODES``: the exit codes. With 2, stderr has a line ``error: …`` with the reason, and stdout is empty.
 
 ``--help`` must be fast: each command imports ADK and Starlette only when the command runs.
 
 Where to change what:
 
 - ``_serve_options``: the options of ``serve``.
-- ``_program``: exit codes, colours, examples. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_program``: exit codes, colours and the help. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
 - ``_serve_agent``: the server of ``serve TARGET``.
-- ``_serve_screen``: output of ``serve`` at its start.
+- ``_serve_screen``: the text that ``serve`` prints at its start.
 - ``_reload``: ``serve --reload``.
-- ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
+- ``_broken_agent``: the server of ``serve --reload`` while the agent cannot be loaded.
 - ``_workers``: ``serve --workers``.
 - ``project``: the project that ``init`` creates. Its page is a symbolic link to ``examples/nextjs``. On Windows, Git
-  makes such links only with ``core.symlinks``. After a change of the project's agent: ``cd stream_protocol/cli/project;
-  adk-ui-stream types my_package``.
+  creates symbolic links only with the setting ``core.symlinks``. If you change the project's agent, update the types:
+  ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """
+
+from typing import Final
 
 import click
 
@@ -35,7 +32,15 @@ from stream_protocol.cli.replay_command import replay
 from stream_protocol.cli.serve_command import serve
 from stream_protocol.cli.types_command import types
 
-__all__ = ["main"]
+__all__ = ["EXIT_CODES", "main"]
+
+EXIT_CODES: Final = {
+    0: "no error, or Ctrl-C has ended a server",
+    1: "`check` found an error, the file of `types --check` is outdated, or all turns of `record` failed",
+    2: "wrong usage, or a target or file that cannot be used; stderr has the reason",
+    130: "Ctrl-C has ended a command that is not a server",
+}
+"""Exit code -> meaning."""
 
 
 @click.group(
@@ -44,6 +49,7 @@ __all__ = ["main"]
         "Talk with an agent": ["demo", "serve", "init"],
         "Record, replay and check": ["record", "replay", "check", "types"],
     },
+    exit_codes=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

@@ -1,4 +1,4 @@
-"""Server of ``serve --reload`` while the agent cannot be loaded. Refuses all requests with 503."""
+"""The server of ``serve --reload`` while the agent cannot be loaded. It refuses all requests with 503."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Files = dict[Path, tuple[int, int]]
 
 
 class AgentFiles(DefaultFilter):
-    """Filter for ``watchfiles`` that selects an agent's files, and skips ``.venv``, ``node_modules`` and caches."""
+    """Filter for ``watchfiles`` that selects the files of an agent. It skips ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
         return path.endswith(WATCHED) and super().__call__(change, path)
@@ -59,10 +59,10 @@ def read_files(folder: Path) -> Files:
 def answer_until_changed(
     server: AgentServer, listener: socket.socket, text: str, is_changed: Callable[[], bool]
 ) -> None:
-    """Refuse every request with 503 and ``text``, until ``is_changed()`` returns True or the process is stopped.
+    """Refuse every request with 503 and ``text``, until a file of the agent has changed or the process is stopped.
 
-    ``is_changed()`` is called before each connection is accepted. If it returns True, the connection waits in the
-    socket's queue for the next process.
+    ``is_changed``: called before each connection is accepted; returns True after a change. The connection then waits in
+    the socket's queue for the next process.
     """
 
     async def refuse(request: Request) -> Response:
@@ -85,9 +85,10 @@ def answer_until_changed(
 
 
 class _WaitingSocket(socket.socket):
-    """Listening socket of a server for a broken agent.
+    """Listening socket of the server for a broken agent.
 
-    The first connection after a change of the agent's files ends this server, so that the agent is loaded again.
+    ``is_changed``: returns True after a change of the agent's files. The next connection then ends this server, so that
+    a new process loads the agent.
     """
 
     def __init__(self, listener: socket.socket, is_changed: Callable[[], bool]) -> None:
@@ -96,7 +97,9 @@ class _WaitingSocket(socket.socket):
         self._has_changed = False
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. After a change, raise ``BlockingIOError``, so that asyncio stops accepting."""
+        """Accept a connection. If the agent's files have changed, raise ``BlockingIOError``, so that asyncio stops
+        accepting.
+        """
         if not self._has_changed and self._is_changed():
             self._has_changed = True
             signal.raise_signal(signal.SIGINT)
@@ -106,7 +109,7 @@ class _WaitingSocket(socket.socket):
 
 
 class _NoStreams:
-    """Service that has no runs, for ``run_server``."""
+    """Service for ``run_server`` that has no runs."""
 
     async def drain(self) -> None:
         pass

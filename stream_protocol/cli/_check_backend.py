@@ -1,4 +1,4 @@
-"""Command ``adk-ui-stream check URL``: checks a running server, and prints a row for each check."""
+"""Command ``adk-ui-stream check URL``: checks a running server, and prints the result of each check."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ _INDENT: Final = 15
 def check_backend(
     url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
 ) -> bool:
-    """Check the server, and print the report, with progress on stderr. Return True if the server breaks no rule and has
-    all features of the profiles in ``claimed``."""
+    """Check the server, and print the report. The progress is printed on stderr.
+
+    Returns True if the server breaks no rule, and has all features of the profiles in ``claimed``.
+    """
     _check_url(url)
     checks = checks_of(claimed or PROFILES)
     known: list[Result] = []
@@ -80,8 +82,7 @@ def check_backend(
 
 @contextmanager
 def _ends_as_after_ctrl_c() -> Iterator[None]:
-    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C, so that the checks' chats are
-    deleted."""
+    """Context manager: handles SIGTERM and SIGHUP like Ctrl-C, so that the chats of the checks are deleted."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     default = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in default:
@@ -94,8 +95,9 @@ def _ends_as_after_ctrl_c() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Call the present handler of Ctrl-C; raise ``KeyboardInterrupt`` if the process ignores Ctrl-C, as in the
-    background."""
+    """Call the process's handler of Ctrl-C. If the process ignores Ctrl-C, as in the background, raise
+    ``KeyboardInterrupt``.
+    """
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
@@ -112,7 +114,6 @@ def _check_url(url: str) -> None:
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
-    """Return the lines of the report: the checks of each profile, and the badge."""
     summary = badge(results, versions, claimed)
     lines = [f"{url}, as clients of {summary['label']} use it"]
     for profile in PROFILES:
@@ -129,7 +130,9 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the row of a check. Rows below it have the reason, the chunk, and the document with the rule."""
+    """Return the lines for one result: the outcome, and for a broken rule the reason, the chunk, and the document that
+    contains the rule.
+    """
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:26}{check.rule}"]

@@ -1,4 +1,4 @@
-"""Types and checks of parameters that several commands of ``adk-ui-stream`` have."""
+"""Parameter types and checks that several commands of ``adk-ui-stream`` use."""
 
 import math
 import socket
@@ -35,8 +35,9 @@ AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
 
 class AiSdk(AiSdkParam):
-    """Parameter type: a version of the client's ``ai`` package. A major version is an ``int``, a full version a
-    ``str``."""
+    """Parameter type: a version of the client's package ``ai``. A major version becomes an ``int``, a full version a
+    ``str``.
+    """
 
     name = "version"
 
@@ -45,26 +46,28 @@ class AiSdk(AiSdkParam):
         try:
             client_version(ai_sdk)
         except StreamProtocolError:
-            self.fail(f"{value!r} is not a version of `ai`: use 6, 7 or a full version such as 7.0.120.", param, ctx)
+            self.fail(
+                f"{shown(value)} is not a version of `ai`: use 6, 7 or a full version such as 7.0.120.", param, ctx
+            )
         return ai_sdk
 
 
 class PathText(TextParam):
-    """Parameter type: a path that the shell completes. The path need not exist."""
+    """Parameter type: a path, which the shell completes. The path need not exist."""
 
     name = "path"
 
     def __init__(self, kind: Literal["file", "dir"], *, or_url: bool = False) -> None:
-        """``or_url``: True to accept URLs, too."""
+        """``or_url``: True if a URL is also allowed."""
         self._kind = kind
         self._or_url = or_url
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the path. Refuses an empty path, and a URL unless ``or_url`` was set."""
+        """Return the path. An empty path is refused. A URL is refused unless ``or_url`` is True."""
         if not value:
             self.fail("The path must not be empty.", param, ctx)
         if not self._or_url and str(value).startswith(("http://", "https://")):
-            self.fail(f"{value!r} is a URL. Only `adk-ui-stream check` takes a URL.", param, ctx)
+            self.fail(f"{shown(value)} is a URL. Only `adk-ui-stream check` takes a URL.", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -94,7 +97,7 @@ class AttributeName(TextParam):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         module, _, attribute = str(value).partition(":")
         if not all(word.isidentifier() for word in (*module.split("."), attribute)):
-            self.fail(f"{value!r} is not module:attr, such as my_package.agent:screen", param, ctx)
+            self.fail(f"{shown(value)} is not module:attr, such as my_package.agent:screen", param, ctx)
         return str(value)
 
 
@@ -107,7 +110,7 @@ class Origin(TextParam):
         try:
             (origin,) = check_origins("--cors-origin", [value])
         except StreamProtocolError as error:
-            self.fail(str(error), param, ctx)
+            raise click.UsageError(str(error), ctx) from None  # the text names the option
         return origin
 
 
@@ -117,7 +120,6 @@ class Host(TextParam):
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the host. Raises ``click.BadParameter`` for an empty text."""
         return str(value) or self.fail("The address must not be empty.", param, ctx)
 
 
@@ -127,25 +129,22 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name, which may be empty for no header."""
+        """Return the name. An empty name is allowed, and means that no header is used."""
         try:
             if value:
                 check_header_name("--user-header", value)
         except StreamProtocolError as error:
-            self.fail(str(error), param, ctx)
+            raise click.UsageError(str(error), ctx) from None  # the text names the option
         return str(value)
 
 
 class Pace(FloatParam):
-    """Parameter type: the speed of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number.
-
-    The values of ``INSTANT`` and ``HELD`` are repeated here, because importing them would load ADK.
-    """
+    """Parameter type: the speed of a replay: ``instant``, ``recorded``, or a factor for the recorded speed."""
 
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional speeds: name -> factor."""
+        """``others``: additional names with their factors, such as ``held=0.0``."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -157,7 +156,7 @@ class Pace(FloatParam):
             speed = math.nan
         if value not in self._named and (not speed > 0 or speed == math.inf):
             names = ", ".join(self._named)
-            self.fail(f"{value!r} is not a pace: use {names} or a factor such as 4 or 0.5", param, ctx)
+            self.fail(f"{shown(value)} is not a pace: use {names} or a factor such as 4 or 0.5", param, ctx)
         return speed
 
 
@@ -167,11 +166,10 @@ class Seconds(FloatParam):
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: True to refuse 0."""
+        """``min_open``: True if 0 is refused."""
         self._min_open = min_open
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Refuses other values, such as NaN."""
         try:
             seconds = float(value)
         except (ValueError, OverflowError):
@@ -191,7 +189,7 @@ class Count(IntParam):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         count = _whole_number(value, 1, sys.maxsize)
-        return count or self.fail(f"{shown(value)}: use a whole number from 1", param, ctx)
+        return count or self.fail(f"{shown(value)} is not a whole number from 1", param, ctx)
 
 
 class Port(IntParam):
@@ -207,7 +205,6 @@ class Port(IntParam):
 
 
 def _whole_number(value: Any, least: int, most: int) -> int | None:
-    """Return ``value`` as an ``int``; ``None`` if it is not a whole number from ``least`` to ``most``."""
     try:
         number = int(value)
         return number if number == float(value) and least <= number <= most else None
@@ -216,7 +213,9 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End the command with exit code 2 if a server already listens on the port. Call this before ADK is loaded."""
+    """End the command with exit code 2 if a server already listens on the port. Call this function before ADK is
+    loaded, because loading ADK takes seconds.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.settimeout(PROBE_SECONDS)
@@ -233,9 +232,9 @@ def require_free_port(host: str, port: int) -> None:
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """End the command with exit code 2 if the command line has an option that is not in ``allowed``.
+    """End the command with exit code 2 if the user has set an option that cannot be combined with ``option``.
 
-    ``option``: the option that excludes the others.
+    ``allowed``: the names of the options that can be combined with ``option``.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
@@ -243,9 +242,9 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if one of the options ``needing`` is used without ``option``.
+    """End the command with exit code 2 if the user has set one of the options ``needing``, which all need ``option``.
 
-    Call this function only if ``option`` is missing.
+    Call this function only if the user has not set ``option``.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:

@@ -1,4 +1,4 @@
-"""Output of commands: data on stdout, and a progress line on stderr."""
+"""Output of commands: data on stdout, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ SECONDS_BETWEEN: Final = 1.0
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Print each piece of output immediately. Stops without an error when the reader of a pipe closes it, as ``head``
-    does."""
+    """Print each part of the output immediately. Stops without an error if the reader of the pipe closes it, as
+    ``head`` does.
+    """
     try:
         for piece in output:
             click.echo(piece, nl=False)
@@ -36,7 +37,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """Return the output for stdout. Only on a terminal, control characters are replaced with JSON escapes."""
+    """Return the output for stdout. On a terminal, control characters are replaced with JSON escapes."""
     return map(_printable_lines, output) if sys.stdout.isatty() else output
 
 
@@ -46,10 +47,10 @@ def _printable_lines(lines: bytes) -> bytes:
 
 @contextmanager
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
-    """Context manager that reserves stdout for the command's data. Returns the function that prints data.
+    """Context manager that reserves stdout for the command's data. Yields the function that prints data on stdout.
 
-    All other output of the process goes to stderr, also after the context, because a loaded agent may print until the
-    process ends.
+    All other output goes to stderr, because a loaded agent may print text at any time. This stays so until the process
+    ends.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it
@@ -78,16 +79,19 @@ def _write(number: int, data: bytes) -> None:
 
 
 def print_stopped() -> None:
-    """Print on a terminal that the server has stopped, on a new line after the ``^C`` of Ctrl-C."""
+    """Print that the server has stopped, if stderr is a terminal. The text begins on a new line, after the ``^C`` of
+    Ctrl-C.
+    """
     if sys.stderr.isatty():
         click.echo("\nStopped.", err=True)
 
 
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
-    """Context manager that shows a progress line with the seconds on a terminal's stderr, after the first second.
+    """Context manager that shows a line with the elapsed seconds on stderr, if stderr is a terminal. The line appears
+    after one second.
 
-    ``doing``: a text such as ``Checking big.sse``, or a function that returns it.
+    ``doing``: the text of the line, such as ``Checking big.sse``, or a function that returns the text.
     """
     if not can_move_cursor(sys.stderr):
         yield

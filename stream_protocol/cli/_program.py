@@ -1,4 +1,4 @@
-"""Base classes of all commands of ``adk-ui-stream``: exit codes, error lines and help."""
+"""Base classes of all commands of ``adk-ui-stream``. They define exit codes, error lines and the help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import IO, Any, Final, NoReturn
@@ -32,6 +32,16 @@ _DEFAULT: Final = re.compile(r"\[(?:default|required)[^\]]*\]")
 """Pattern for Click's note about a value, such as ``[default: 8000]``."""
 
 
+_NO_BREAK: Final = "\u2011"
+"""Hyphen at which no line is broken. It is replaced with a plain one after the lines are broken."""
+
+_OPTION: Final = re.compile(r"--[a-z][a-z-]+")
+
+
+def _unbroken(text: str) -> str:
+    return _OPTION.sub(lambda option: option[0].replace("-", _NO_BREAK), text)
+
+
 def _dim_defaults(line: str) -> str:
     return _DEFAULT.sub(lambda found: click.style(found[0], dim=True), line)
 
@@ -42,36 +52,53 @@ _THEME: Final = HelpTheme(
 
 
 class _Formatter(HelpFormatter):
+    """Formatter that breaks no line inside the name of an option."""
+
     def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
         super().__init__(width=width, max_width=max_width or _MAX_WIDTH, col1_max_width=_FIRST_COLUMN, theme=_THEME)
 
+    def write(self, string: str = "", *strings: str) -> None:
+        super().write(*(each.replace(_NO_BREAK, "-") for each in (string, *strings)))
+
+    def write_text(self, text: str, *style: Any) -> None:
+        super().write_text(_unbroken(text), *style)
+
+    def write_dl(self, rows: Iterable[tuple[str, Any]], *widths: Any, **other_widths: Any) -> None:
+        super().write_dl([(name, _unbroken(str(text))) for name, text in rows], *widths, **other_widths)
+
 
 class HelpContext(click.Context):
-    """Click context whose help has the layout and colors of this program."""
+    """Click context whose help has this program's layout and colors."""
 
     formatter_class = _Formatter
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections (heading -> rows with a name and its help) in aligned columns."""
+    """Write sections of the help in aligned columns. ``sections``: a dictionary from heading to rows. A row has a name
+    and its help text.
+    """
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
 
 class Program(click.Group):
-    """Command group that reports wrong usage as one line on stderr, with exit code 2.
+    """Command group that reports wrong usage as a line ``error: …`` on stderr, with exit code 2.
 
-    After Ctrl-C, the exit code is 130. If the reader of a pipe closes it, as ``head`` does, the exit code is 0. In both
-    cases, nothing is printed.
+    After Ctrl-C, the exit code is 130. If the reader of stdout closes the pipe, as ``head`` does, the exit code is 0.
+    In both cases, no error is printed.
 
-    ``headings``: heading in the help -> names of the commands below it.
+    ``headings``: a dictionary from a heading in the help to the names of the commands below it. ``exit_codes``: a
+    dictionary from an exit code to its meaning, for the help.
     """
 
     context_class = HelpContext
 
-    def __init__(self, *args: Any, headings: Mapping[str, Sequence[str]], **others: Any) -> None:
+    def __init__(
+        self, *args: Any, headings: Mapping[str, Sequence[str]], exit_codes: Mapping[int, str], **others: Any
+    ) -> None:
         super().__init__(*args, **others)
         self._headings = headings
+        self._exit_codes = exit_codes
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_sections(
@@ -79,7 +106,8 @@ class Program(click.Group):
             {
                 heading: [(name, self.commands[name].get_short_help_str(formatter.width)) for name in names]
                 for heading, names in self._headings.items()
-            },
+            }
+            | {"Exit status": [(str(code), meaning.replace("`", "")) for code, meaning in self._exit_codes.items()]},
         )
 
     def main(
@@ -90,8 +118,9 @@ class Program(click.Group):
         standalone_mode: bool = True,  # noqa: FBT001, FBT002  # click's signature
         **extra: Any,
     ) -> Any:
-        """Run a command and exit. If ``standalone_mode`` is False, return the command's value, or raise Click's
-        exceptions."""
+        """Run a command and exit. If ``standalone_mode`` is False, do not exit: return the command's value, or raise
+        Click's exceptions.
+        """
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
@@ -109,7 +138,7 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
+        """Parse the arguments. The colors depend on ``NO_COLOR`` and ``FORCE_COLOR``."""
         extra.setdefault("color", color_choice())
         with exit_on_closed_pipe():
             return super().make_context(info_name, args, parent, **extra)
@@ -120,11 +149,12 @@ class Program(click.Group):
 
 
 class DocumentedCommand(click.Command):
-    """Command whose help ends with examples, and may have options in sections.
+    """Command whose help ends with examples, and may have its options in sections.
 
-    ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
-    that is read from a file. ``common``: names of the options that ``-h`` shows; empty for all options. ``always_on``:
-    flags of other commands whose effect this command always has.
+    ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
+    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
+    ``--inspect`` that this command lacks, because it always acts as if they were set.
     """
 
     context_class = HelpContext
@@ -176,7 +206,9 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return heading -> options with their help, in the order of declaration."""
+        """Return a dictionary from heading to the section's options. Each option is a pair of its name and its help
+        text.
+        """
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -191,7 +223,7 @@ class DocumentedCommand(click.Command):
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, without wrapping, so that each line can be copied."""
+        """Write the examples. Lines are not wrapped, so that each command line can be copied."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
                 formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
@@ -199,7 +231,8 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, and otherwise ``None``.
+    """Return whether to print colors: False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, otherwise
+    ``None``.
 
     With ``None``, Click prints colors only on a terminal.
     """
@@ -229,8 +262,10 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exception that ends the process with exit code 2. ``text``: the reason on stderr. ``is_fixable``: True if a
-    change of the agent's files may help."""
+    """Exception that ends the process with exit code 2. ``text``: the reason, which is printed on stderr.
+
+    ``is_fixable``: True if a change of the agent's files may solve the problem.
+    """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:
         super().__init__(2)
@@ -238,19 +273,23 @@ class Refusal(SystemExit):
         self.is_fixable = is_fixable
 
 
-def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
-    """End the command with exit code 2 and one line on stderr."""
-    _print_line(text, "red")
-    raise Refusal(text, is_fixable=is_fixable)
+def refuse(text: str, *, lines: Sequence[str] = (), is_fixable: bool = False) -> NoReturn:
+    """End the command with exit code 2 and a line ``error: …`` on stderr.
+
+    ``lines``: names to choose from, each on an indented line below.
+    """
+    _print_line("error", "red", text, lines)
+    raise Refusal(" ".join([text, ", ".join(lines)]) if lines else text, is_fixable=is_fixable)
 
 
 def warn(text: str) -> None:
-    _print_line(text, "yellow")
+    """Print a line ``warning: …`` on stderr."""
+    _print_line("warning", "yellow", text)
 
 
 @contextmanager
 def exit_on_closed_pipe() -> Iterator[None]:
-    """Context manager that exits with code 0 after the reader of stdout has closed the pipe."""
+    """Context manager that exits with code 0 if the reader of stdout closes the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -259,20 +298,25 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard all further and buffered output on stdout."""
+    """Discard everything that is written to stdout from now on, and the output that is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print_line(text: str, color: str) -> None:
-    line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
+def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> None:
+    # file names may contain line breaks and control characters
+    line, *others = (printable(" ".join(each.splitlines())) for each in (text, *below))
     if can_move_cursor(sys.stderr):
         # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
-    click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
+    label = click.style(f"{kind}:", fg=color, bold=True)
+    shown = "\n  ".join([f"{label} {line}", *others])
+    click.echo(shown, err=True, color=color_choice())
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error line for an unknown option: the command or file that has it, or a similar option."""
+    """Return the end of the error text for an unknown option. It names the command or the file that has this option, or
+    a similar option.
+    """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):
         if option in command.always_on:

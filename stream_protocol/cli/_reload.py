@@ -1,7 +1,8 @@
-"""Command ``adk-ui-stream serve --reload``: a child process serves, and is replaced when a file of the agent changes.
+"""Command ``adk-ui-stream serve --reload``: a child process serves the agent, and is replaced when a file of the agent
+changes.
 
-The parent process keeps the socket open, so new connections wait for the next child. Except on Windows, a child starts
-quickly, because it is forked from a process that has loaded ADK.
+The parent process keeps the socket open, so new connections wait for the next child. Except on Windows, a child is
+forked from a process that has already loaded ADK, so it starts quickly.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ POLL_MS: Final = 200
 
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
-    """Serve until this process is stopped.
+    """Serve the agent until this process is stopped.
 
-    If the target is missing at the start, the command ends with exit code 2. If it cannot be loaded, the command waits
-    for a change.
+    If the agent does not exist at the start, the command ends with exit code 2. If its code cannot be loaded, the
+    command waits for a change of its files.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     supervisor = _Supervisor(server, listener, opens_page=opens_page)
@@ -59,14 +60,16 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 
 def watched_folder(target: str) -> Path:
-    """Return the folder to watch: the agent folder or the package of ``module:attr``, else the working directory."""
+    """Return the folder whose files are watched: the agent's folder, or the package in ``module:attr``. If neither is a
+    folder, return the working directory.
+    """
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
 
 
 class _Signals(NamedTuple):
-    """Events by which a child process notifies its parent."""
+    """Events that a child process sets, and its parent process reads."""
 
     served: Event
     """Set once a child has served the agent."""
@@ -75,7 +78,7 @@ class _Signals(NamedTuple):
 
 
 class _Supervisor:
-    """Starts the child process that serves, and replaces it after a change of the agent's files."""
+    """Starts the child process that serves the agent, and replaces it after a change of the agent's files."""
 
     def __init__(self, server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
         self._server = server
@@ -92,15 +95,16 @@ class _Supervisor:
         self._start()
 
     def files_changed(self, names: Collection[str]) -> None:
-        """Replace the child. ``names``: the changed files."""
+        """Replace the child process. ``names``: the names of the changed files."""
         if self._watcher_may_repeat and read_files(self._folder) == self._files:
             return
         self._replace(names)
 
     def check_process(self) -> None:
-        """Replace the child if it has ended.
+        """Replace the child process if it has ended.
 
-        Exit with its exit code if the first child has refused the command line, or if two children in a row have died.
+        This process exits with the child's exit code in two cases: the first child has refused the command line, or two
+        children in a row have died.
         """
         if self._process.exitcode is None:
             return
@@ -147,7 +151,9 @@ def _serve_or_answer(
     is_first: bool,
     died: str | None,
 ) -> None:
-    """Main function of a child: serve the agent, or refuse all requests until a file of the broken agent changes."""
+    """Main function of a child process: serve the agent. If the agent cannot be loaded, refuse all requests until one
+    of its files changes.
+    """
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()

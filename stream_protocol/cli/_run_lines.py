@@ -32,7 +32,7 @@ _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 class RunLines:
     """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run.
 
-    ``hint``: a text for the line of the first run that fails.
+    ``hint``: a text that is added to the line of the first failed run.
     """
 
     def __init__(self, hint: str = "") -> None:
@@ -42,13 +42,13 @@ class RunLines:
         return RunLine(self, request.id, app_name)
 
     def take_hint(self) -> str:
-        """Return the hint once; later, an empty text."""
+        """Return the hint at the first call, and an empty text at all later calls."""
         hint, self._hint = self._hint, ""
         return hint
 
 
 class RunLine:
-    """Recorder of one run. Counts tool calls, tokens and seconds."""
+    """Recorder of one run. Counts the run's tool calls and tokens, and measures its time."""
 
     def __init__(self, lines: RunLines, chat_id: str, agent: str) -> None:
         self._lines = lines
@@ -72,7 +72,7 @@ class RunLine:
             self._tokens += usage.total
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Count the tool calls."""
+        """Count the tool calls in SSE events of the response."""
         for item in sse:
             self._tools += item.startswith(_TOOL_CALLS)
             self._needs_approval = self._needs_approval or item.startswith(_APPROVAL)

@@ -72,7 +72,7 @@ Shown = Literal["screen", "address", "nothing"]
 
 
 class Loaded(NamedTuple):
-    """The chat service of a loaded agent, and its Inspector, if there is one."""
+    """The chat service of a loaded agent, and the agent's Inspector or ``None``."""
 
     service: ChatService
     inspector: Inspector | None
@@ -80,8 +80,9 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that exports the last spans and metrics when it is closed, because the process may end right after
-    that."""
+    """Chat service that exports the last spans and metrics when it is closed, because the process may end immediately
+    after that.
+    """
 
     service: ChatService
 
@@ -95,7 +96,7 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of one agent, with the options of ``serve``. A child process gets a pickled copy."""
+    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
 
     target: str
     options: ServeOptions
@@ -106,8 +107,9 @@ class AgentServer:
     """Prompts that the chat page suggests in an empty chat."""
 
     def load(self) -> Loaded:
-        """Load the agent, and open the stores. Ends the process with exit code 2 if the agent or a store cannot be
-        used."""
+        """Load the agent, and open the stores. If the agent or a store cannot be used, the process ends with exit code
+        2.
+        """
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
@@ -165,22 +167,23 @@ class AgentServer:
         )
 
     def warn(self, text: str) -> None:
-        """Print a warning on stderr, or log the warning if the log is JSON."""
+        """Print a warning on stderr. With ``--log-format json``, log the warning instead."""
         if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
     def inform(self, text: str) -> None:
-        """Print a message, or log the message if the log is JSON."""
+        """Print a message on stdout. With ``--log-format json``, log the message instead."""
         if self.options.log_format == "json":
             logger.info(text)
         else:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True on a terminal, unless the log is quiet or JSON. Printing to a pipe that nobody reads would block
-        the server."""
+        """Return True if a line is printed for each run: on a terminal, unless ``--quiet`` or ``--log-format json`` is
+        set. Printing to a pipe that nobody reads would block the server.
+        """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _failure_hint(self) -> str:
@@ -217,9 +220,9 @@ class AgentServer:
         opens_page: bool,
         announced: Event | None = None,
     ) -> None:
-        """Serve until the process is stopped.
+        """Serve the agent until the process is stopped.
 
-        ``shows``: the message to print at the start. ``announced``: an event that is set once the server has started.
+        ``shows``: the message to print at the start. ``announced``: an event to set after the server has started.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
@@ -273,7 +276,6 @@ class AgentServer:
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Start the export of OpenTelemetry data. Return the app, with the metrics endpoint if ``--metrics`` is set."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()
@@ -335,7 +337,7 @@ class AgentServer:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Ends the process with exit code 2 if the address cannot be used."""
+    """Return a listening socket. If the address cannot be used, the process ends with exit code 2."""
     try:
         return bind_socket(host, port)
     except AddressError as error:

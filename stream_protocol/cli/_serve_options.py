@@ -1,4 +1,4 @@
-"""The options of ``serve``, on the command line and in the project's ``pyproject.toml``."""
+"""The options of ``serve``. They come from the command line, and from ``pyproject.toml`` in the current folder."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def _option(
     in_file: bool = False,
     **declared: Any,
 ) -> Any:
-    """Declare an option. ``declared``: arguments for ``click.Option``.
+    """Declare an option of ``serve`` as a dataclass field. ``declared``: arguments for ``click.Option``.
 
-    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading above the option
-    in the help. ``beside_replay``: True to allow the option together with ``--replay``. ``common``: True to show the
-    option in the short help. ``in_file``: True to read the option only from the file.
+    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading that precedes the
+    option in the help. ``beside_replay``: True if the option can be combined with ``--replay``. ``common``: True if
+    ``-h`` shows the option. ``in_file``: True if the option is only read from ``pyproject.toml``.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -64,7 +64,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": Count(), "show_default": True}
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """The values of all options of ``serve``. A child process gets a pickled copy."""
+    """The values of all options of ``serve``. The object can be pickled for a child process."""
 
     host: str = _option(
         common=True,
@@ -96,7 +96,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts if you set --user-header or another --host than 127.0.0.1]",
+        "[default: only localhost; all hosts if a proxy sends the user, or if --host is not a loopback address]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -146,7 +146,7 @@ class ServeOptions:
     drain: float = _option(
         type=Seconds(),
         default=30.0,
-        show_default=True,
+        show_default="30",
         help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
     )
     workers: int = _option(
@@ -216,7 +216,7 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues while no client reads its response.  [default: to its end]",
+        help="Seconds after which a run without a connected client is stopped.  [default: never]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
@@ -235,7 +235,7 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. "
+        help="Behaviour of the built-in chat if the user sends a message during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -252,7 +252,7 @@ class ServeOptions:
     lease: float = _in_file(
         type=Seconds(min_open=True),
         default=15.0,
-        show_default=True,
+        show_default="15",
         help="With --run-log: seconds after which other workers take over the chats of a dead worker.",
     )
     log_whole: tuple[str, ...] = _in_file(
@@ -262,7 +262,9 @@ class ServeOptions:
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
     max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum number of requests of one user in a minute, without requests to stop.", **_COUNT
+        default=1200,
+        help="Maximum number of requests of one user in a minute. Stop requests are not counted.",
+        **_COUNT,
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of keys or tables, for deployments that share a store.  "
@@ -288,17 +290,19 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help."""
+    """Return the options of the command line, in the order of the help. ``names``: the names of the options to return;
+    ``None`` for all.
+    """
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that are read from ``pyproject.toml``: key -> option."""
+    """Return the options that only ``pyproject.toml`` sets, as a dictionary from key to option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return the headings of the sections: first option of the section -> heading."""
+    """Return a dictionary from the first option of each section of the help to the section's heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 
@@ -312,7 +316,9 @@ BESIDE_REPLAY: Final = frozenset(
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return all options. Ends the process if ``pyproject.toml`` has an invalid option."""
+    """Return the values of all options. ``command_line``: the values from the command line. If ``pyproject.toml`` has
+    an invalid option, the process ends with exit code 2.
+    """
     table = _table()
     known = file_options()
     for key in table:
@@ -323,7 +329,9 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the given options, with defaults for all others. Does not read ``pyproject.toml``."""
+    """Return the values of all options: the values in ``given``, and the defaults of all other options. Does not read
+    ``pyproject.toml``.
+    """
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]
     defaults = click.Command("serve", params=every).make_context("serve", []).params
     return ServeOptions(**{**defaults, **given})
@@ -359,7 +367,6 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table ``TABLE`` of ``pyproject.toml``; empty if there is none."""
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -25,7 +25,7 @@ from stream_protocol.wire import StreamProtocolError
 
 
 def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
-    """Serve recordings until the process is stopped. ``began``: the start time of the command."""
+    """Serve recordings until the process is stopped. ``began``: the time at which the command was started."""
     try:
         library = load_library(path, session=options.session)
         chats = InspectedChats(library, options.pace, options.ai_sdk, session=options.session)

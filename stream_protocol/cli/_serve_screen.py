@@ -1,4 +1,4 @@
-"""The start screen of ``adk-ui-stream serve``: address, settings and missing keys."""
+"""Prints the start screen of ``adk-ui-stream serve``: address, settings and missing API keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def show_screen(
     seconds: float,
     missing: Iterable[str],
 ) -> None:
-    """Print the headline, the links and the rows. ``links`` and ``rows``: label -> text.
+    """Print the headline, the links and the rows. ``links`` and ``rows``: dictionaries from label to text.
 
-    ``missing``: settings that the model needs, such as a key. Without a terminal, the output is for scripts: each row
-    is one line, and the headline ends with ``url``.
+    ``missing``: a sentence for each missing API key or package. If stdout is not a terminal, each row is one line, and
+    the headline ends with the server's ``url``.
     """
     color = color_choice()  # child processes of `--reload` have no click context with this choice
     on_terminal = sys.stdout.isatty()

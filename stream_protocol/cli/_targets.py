@@ -1,4 +1,4 @@
-"""Loads the TARGET argument of a command. Importing this module loads ADK."""
+"""Loads the argument TARGET of a command. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ MAX_FILES: Final = 10
 
 
 def load_or_refuse(target: str, command: str) -> Target:
-    """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
+    """Load the agent, ``App`` or ``Runner`` that ``target`` names. If it cannot be loaded, the process ends with exit
+    code 2.
 
-    ``command``: the command line for the error message, with ``{}`` for the target.
+    ``command``: the command line that the error text suggests, with ``{}`` in place of the target.
     """
     try:
         return load_target(target)
     except TargetError as error:
-        text = str(error)
+        text = error.reason
         if error.example is not None:
             text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
         elif not error.is_fixable and _has_recording(Path(target)):
             text = f"{text} It has recordings. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
-        refuse(text, is_fixable=error.is_fixable)
+        refuse(text, lines=error.found, is_fixable=error.is_fixable)
 
 
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
-    """Load the object ``module:attr`` that an option names, after the target is loaded.
+    """Load the object that an option names as ``module:attr``. Call this function after the target is loaded.
 
-    Ends the process with exit code 2 if the object cannot be loaded, or is not an instance of ``kind``.
+    If the object cannot be loaded, or is not an instance of ``kind``, the process ends with exit code 2. Returns
+    ``None`` if ``name`` is ``None``.
     """
     if name is None:
         return None
@@ -57,7 +59,9 @@ def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
 
 
 def _has_recording(path: Path) -> bool:
-    """Return True if the path is a recording, or a folder with a recording among its first files."""
+    """Return True if the path is a recording, or a folder with a recording. In a folder, at most ``MAX_FILES`` files
+    are checked.
+    """
     files = [path] if path.is_file() else sorted(path.glob("*.json*"))[:MAX_FILES]
     return any(map(_is_recording, files))
 

@@ -25,7 +25,7 @@ _USER: Final = "You"
 
 
 class Transcript:
-    """Formats a conversation. Each method returns the text to print next."""
+    """Formats a conversation as text. Each method returns the text to print next."""
 
     def __init__(self, agent: str = "Agent") -> None:
         self.agent = agent
@@ -39,7 +39,7 @@ class Transcript:
         """The id of the tool call on the last printed line, if any."""
 
     def user_message(self, message: UIMessage) -> str:
-        """Return the text of a user message, or the user's approvals in an assistant message."""
+        """Return the text of a user message. For an assistant message, return the user's approvals in the message."""
         if message["role"] != "user":
             return self._approvals(message)
         self._speaker = None
@@ -49,11 +49,11 @@ class Transcript:
         return self.user_texts([*texts, *files])
 
     def user_texts(self, texts: Iterable[str]) -> str:
-        """Return texts of the user below the heading of the user."""
+        """Return texts of the user, with the user's heading above them."""
         return self._heading(_USER) + "".join(f"{_indented(text)}\n" for text in texts)
 
     def chunk(self, chunk: AnyChunk) -> str:
-        """Return the text for a chunk; empty for most chunks."""
+        """Return the text to print for a chunk; empty for a chunk that is not shown."""
         fields: Mapping[str, Any] = chunk
         match fields["type"]:
             case "text-delta":
@@ -84,7 +84,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return the line end that is missing at the end of a response; empty if none is missing."""
+        """Return a line end if the last line of the response has none; otherwise an empty text."""
         if self._open is None:
             return ""
         kind, _ = self._open
@@ -129,7 +129,6 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return a line with the speaker's name; empty if the speaker has not changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -151,9 +150,9 @@ def _arrow() -> str:
 
 
 def _short(value: Any, *, before: str) -> str:
-    """Return a value on one line: a text unchanged, or JSON. Long values are truncated.
+    """Return a value on one line: a text unchanged, any other value as JSON. A long value is cut.
 
-    ``before``: the text before the value on the line.
+    ``before``: the text that precedes the value on the line.
     """
     columns = shutil.get_terminal_size().columns - len(before) - 1
     length = max(columns, _SHORTEST) if sys.stdout.isatty() else _VALUE_LENGTH

@@ -1,8 +1,8 @@
-"""Command ``adk-ui-stream serve --workers N``: several processes serve one address, and a dead process is replaced.
+"""Command ``adk-ui-stream serve --workers N``: several processes serve one address. A process that dies is replaced.
 
 On Linux, each worker has its own socket at the address, and the kernel distributes the connections. On other systems,
-all workers accept from one socket, and one worker may get many waiting connections at once. Except on Windows, workers
-are forked from a process that has loaded ADK.
+all workers accept connections from one socket. One worker may then get many connections at once. Except on Windows,
+workers are forked from a process that has already loaded ADK.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. It loads ADK while this process continues."""
+    """Start the process from which workers are forked. It loads ADK, while the calling process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -56,7 +56,9 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Start a process that serves the agent. ``announced``: set once the process serves."""
+    """Start a process that serves the agent. ``announced``: an event that the process sets after its server has
+    started.
+    """
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
     process.start()
@@ -71,8 +73,7 @@ def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_
 
 
 def _leave_signals_to_parent() -> None:
-    """Ignore the terminal's Ctrl-C in the worker, because the parent forwards the signal. End the worker if the parent
-    dies."""
+    """Let the parent process handle signals: the worker ignores Ctrl-C of the terminal, and ends if the parent dies."""
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -86,15 +87,15 @@ def _end_with_parent() -> None:
 
 
 def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
-    """Serve until this process is stopped. If the target cannot be loaded at the start, exit with code 2."""
+    """Serve the agent until this process is stopped. If the agent cannot be loaded at the start, exit with code 2."""
     _Workers(server, reserved_address(listener)).run(opens_page=opens_page)
 
 
 def reserved_address(listener: socket.socket) -> socket.socket:
-    """Return a socket that reserves the address for the workers.
+    """Return a socket that reserves the address of ``listener`` for the workers.
 
-    On Linux, this is a new socket that does not listen, and ``listener`` is closed. Workers cannot bind their sockets
-    while ``listener`` is open. On other systems, the result is ``listener``.
+    On Linux, this is a new socket that does not listen, and ``listener`` is closed. The workers could not bind their
+    own sockets while ``listener`` is open. On other systems, this is ``listener`` itself.
     """
     if sys.platform != "linux":
         return listener
@@ -113,7 +114,7 @@ def workers_socket(reserved: socket.socket) -> socket.socket:
 
 
 def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a socket that shares its address with other sockets of this function."""
+    """Return a socket that is bound to ``address``. Several sockets of this function can share the address."""
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -129,7 +130,9 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """Starts the workers, replaces dead workers until the first signal, and forwards SIGTERM and SIGINT."""
+    """Starts the workers, and replaces workers that die. After SIGTERM or SIGINT, it forwards the signal to the workers
+    and no longer replaces them.
+    """
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
         self._server = server
@@ -139,8 +142,7 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Serve until a signal has ended all workers. After SIGTERM, this process then also ends itself with
-        SIGTERM."""
+        """Serve until a signal has ended all workers. After SIGTERM, this process finally ends itself with SIGTERM."""
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - slow; workers start meanwhile
 
         self._server.set_up_log()
@@ -157,8 +159,9 @@ class _Workers:
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start one worker before all others. It creates the stores' tables, and reports a target that cannot be
-        loaded."""
+        """Start the first worker alone, and wait until it serves. It creates the tables of the stores. If it ends, for
+        example because it cannot load the agent, exit with its exit code.
+        """
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:
             pass
@@ -166,7 +169,6 @@ class _Workers:
             sys.exit(first.process.exitcode)
 
     def _watch(self) -> None:
-        """Replace dead workers. Returns when all workers have ended."""
         while self._workers:
             wait([worker.process.sentinel for worker in self._workers], POLL_SECONDS)
             for worker in [*self._workers]:

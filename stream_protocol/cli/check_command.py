@@ -102,12 +102,11 @@ def check(
 
 
 def _is_url(target: str) -> bool:
-    """Return True for an address of a server, in any scheme."""
     return "://" in target
 
 
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
-    """Print the reports of all files, and exit. If a file cannot be read, stdout stays empty."""
+    """Print the reports about all files, and exit. If a file cannot be read, nothing is printed on stdout."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)

@@ -92,8 +92,9 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 
 
 def _package(folder: Path) -> str:
-    """Return the name of the project's Python package. Ends the process if the folder's name cannot be a package's
-    name."""
+    """Return the name of the project's Python package, made from the folder's name. If this is impossible, the process
+    ends with exit code 2.
+    """
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
@@ -131,9 +132,10 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 
 
 def _installed_from() -> str | None:
-    """Return the URL from which pip has installed this package, such as a Git URL; ``None`` for a package index.
+    """Return the URL from which pip has installed this package, such as a Git URL. Returns ``None`` for a package
+    index.
 
-    With this URL in the new project's requirements, ``pip install`` installs the same version.
+    The URL is written to the new project's requirements, so that ``pip install`` installs an equal version.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

@@ -1,6 +1,6 @@
 """Command ``adk-ui-stream record``: talks with an agent on the command line, and records the conversation.
 
-Exit code 1: all turns failed, so nothing was recorded.
+Exit code 1 means that all turns failed, so that nothing was recorded.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _record(
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
-    """Record the conversation. Returns the numbers of all turns and of failed turns."""
+    """Record the conversation. Returns the number of all turns, and the number of failed turns."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal
@@ -123,7 +123,7 @@ def _record(
 
 
 class _Conversation:
-    """Client of one conversation. Sends a message when the response to the previous message has ended."""
+    """Client of one conversation. Sends each message after the response to the previous message has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
         self._service = service
@@ -135,7 +135,9 @@ class _Conversation:
         self.failed = 0
 
     async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text. Approve or deny the calls in a reply that need approval, unless ``approve`` is ``None``."""
+        """Send each text as a user message, and read the reply. ``approve``: True to approve each tool call that needs
+        approval, False to deny it, ``None`` to send no answer.
+        """
         for number, text in enumerate(texts, 1):
             message: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
             reply = await self._send([*self._messages, message])
@@ -144,7 +146,7 @@ class _Conversation:
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Return the assistant message as the client has it after the response."""
+        """Send the messages. Return the assistant message that the client has after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}
@@ -163,7 +165,6 @@ class _Conversation:
 
 
 def _with_approvals(message: UIMessage, *, approve: bool) -> UIMessage | None:
-    """Return the message with all requested approvals answered; ``None`` if no call needs approval."""
     if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
         return None
     parts = [

@@ -1,6 +1,6 @@
 """Command ``adk-ui-stream replay``: prints the conversation or the stream of a recording.
 
-Exit code 2: the file is not a recording.
+Exit code 2 means that the file is not a recording.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """Yield the pieces of output. The whole file is read first, so that nothing is printed for an invalid file."""
+    """Yield the output in parts. The whole file is read first, so that nothing is printed for an invalid file."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -130,8 +130,9 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """The items of a turn. While they are read, the transcript gets the agent's name, and the user's texts are
-    collected."""
+    """Iterable of a recorded turn's items. Iterating also collects the user's texts, and sets ``agent`` of the
+    transcript.
+    """
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -156,7 +157,7 @@ class _TurnItems:
             yield item
 
     def take(self) -> str:
-        """Return the user's texts since the last call of this method."""
+        """Return the user's texts that were collected since the last call of this method."""
         text, self._user_texts = "".join(self._user_texts), []
         return text
 
@@ -181,7 +182,6 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """Return the message as JSON. Lone surrogates are replaced, because UTF-8 cannot encode them."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

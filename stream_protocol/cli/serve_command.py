@@ -91,7 +91,6 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """End the process if options on the command line cannot be combined."""
     require_option("--replay", {"session", "pace"})
     on_postgres = options.durable_url is not None and options.durable_url.startswith("postgres")
     if options.run_log_url is None and on_postgres and options.workers == 1:
@@ -101,7 +100,9 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """End the process, with all reasons, if the options do not allow ``--workers``."""
+    """If options cannot be combined with ``--workers``, end the process with exit code 2. The error text has all
+    reasons.
+    """
     found: list[str] = []
     if options.run_log_url is None:
         # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.

@@ -1,6 +1,6 @@
-"""Command ``adk-ui-stream types``: prints TypeScript types of an agent's chats.
+"""Command ``adk-ui-stream types``: prints the TypeScript types of an agent's chats.
 
-Exit code 1: the file of ``--check`` is outdated. Exit code 2: the agent cannot be read.
+Exit code 1 means that the file of ``--check`` is outdated. Exit code 2 means that the agent cannot be read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Context manager that hides ADK's warnings about types that it cannot declare to the model."""
+    """Context manager that hides ADK's warnings about parameter types that cannot be declared to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -76,7 +76,6 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """Return one line about the difference between the file and the expected text."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

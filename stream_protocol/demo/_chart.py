@@ -40,7 +40,7 @@ Colour = tuple[int, int, int, int]
 
 
 def bar_chart(values: Sequence[int]) -> bytes:
-    """Return a PNG with a bar for each value. Blue is the lowest value, orange the highest."""
+    """Return a PNG with a bar for each month. The lowest value is blue, the highest orange."""
     top, bottom = max(*values, 0), min(*values, 0)
     width = 2 * MARGIN + len(values) * (BAR + GAP) - GAP
     height = 2 * MARGIN + (top - bottom) * UNIT + 1 + LETTER_SPACE

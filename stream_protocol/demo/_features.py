@@ -1,4 +1,4 @@
-"""Scenes of the scripted demo. Each scene shows one feature of the page."""
+"""Replies of the scripted demo. Each function returns the reply that shows one feature of the page."""
 
 from typing import Final
 
@@ -64,12 +64,12 @@ TRIP: Final = {
 
 
 def markdown(_: Question) -> list[Step]:
-    """Scene with Markdown: a table, a formula, code, a task list."""
+    """Scripted reply with Markdown: a table, a formula, code and a task list."""
     return [MARKDOWN]
 
 
 def reason(question: Question) -> list[Step]:
-    """Scene with reasoning before a reply."""
+    """Scripted reply with reasoning before the text."""
     city = (question.cities or ["A city"])[0]
     thought = (
         f"**What counts**\n\n{city} has an old town, a river and more museums than a week has days. Nobody sees all, "
@@ -80,7 +80,7 @@ def reason(question: Question) -> list[Step]:
 
 
 def write_itinerary(question: Question) -> list[Step]:
-    """Scene with a tool call that has long arguments, which are streamed."""
+    """Scripted reply with a tool call whose long arguments are streamed."""
     if not question.cities:
         return which_city(question)
     if "write_itinerary" in question.results:
@@ -100,7 +100,7 @@ def write_itinerary(question: Question) -> list[Step]:
 
 
 def export(question: Question) -> list[Step]:
-    """Scene with a tool that returns a file."""
+    """Scripted reply with a tool that returns a file."""
     if not question.cities:
         return which_city(question)
     if "export_temperatures" in question.results:
@@ -109,7 +109,7 @@ def export(question: Question) -> list[Step]:
 
 
 def read_files(question: Question) -> list[Step]:
-    """Scene with attachments: the reply lists the attached files."""
+    """Scripted reply that lists the files that the user has attached."""
     if not question.files:
         return [
             "There is no file yet. Paste one, drop it on the page, or choose one with the paper clip; then ask again."
@@ -123,7 +123,7 @@ def _size(size: int) -> str:
 
 
 def time_zone(question: Question) -> list[Step]:
-    """Scene with a client tool that the page answers without asking the user."""
+    """Scripted reply with a client tool that the page answers without asking the user."""
     match question.results:
         case {"get_time_zone": {"timeZone": zone}}:
             return [f"Your clock is set to **{zone}**."]
@@ -133,14 +133,14 @@ def time_zone(question: Question) -> list[Step]:
 
 
 def theme(question: Question) -> list[Step]:
-    """Scene with a client tool that changes the page."""
+    """Scripted reply with a client tool that changes the page."""
     if "set_theme" in question.results:
         return ["Done. Say *light theme* to have it the other way."]
     return [Call("set_theme", {"theme": "dark" if "dark" in question.text.casefold() else "light"})]
 
 
 def location(question: Question) -> list[Step]:
-    """Scene with a client tool for which the page asks the user first."""
+    """Scripted reply with a client tool for which the page first asks the user."""
     match question.results:
         case {"get_location": {"latitude": latitude, "longitude": longitude}}:
             return [f"You are at **{latitude:.2f}°, {longitude:.2f}°**."]
@@ -150,7 +150,7 @@ def location(question: Question) -> list[Step]:
 
 
 def ask(question: Question) -> list[Step]:
-    """Scene with a question that has a form."""
+    """Scripted reply with a question that the user answers in a form."""
     match question.results:
         case {"adk_request_input": {"name": name, "city": city, "nights": nights}}:
             return [f"Thank you, {name}: {nights} nights in {city} it is."]
@@ -161,7 +161,7 @@ def ask(question: Question) -> list[Step]:
 
 
 def calendar(question: Question) -> list[Step]:
-    """Scene with a tool that needs a credential."""
+    """Scripted reply with a tool that needs a credential."""
     match question.results:
         case {"read_calendar": {"entries": _}}:
             return ["Saturday is free, and on Sunday there is brunch at 11."]
@@ -171,12 +171,12 @@ def calendar(question: Question) -> list[Step]:
 
 
 def hand_over(_: Question) -> list[Step]:
-    """Scene with a transfer to another agent."""
+    """Scripted reply with a transfer to another agent."""
     return ["That is a question for the foodie.", Call("transfer_to_agent", {"agent_name": "foodie"})]
 
 
 def forecast(question: Question) -> list[Step]:
-    """Scene with a tool that sends a data part, which the page draws."""
+    """Scripted reply with a tool that sends a data part. The page draws this part."""
     if not question.cities:
         return which_city(question)
     if "show_forecast" in question.results:
@@ -185,14 +185,14 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Scene of a model that fails at the first attempt in a chat."""
+    """Simulates a model that fails at every second attempt in a chat, beginning with the first."""
 
     def __init__(self) -> None:
         self._failed: set[str] = set()
         """The ids of the chats whose last attempt failed."""
 
     def fail(self, question: Question) -> list[Step]:
-        """Scene with an error and a retry: first half a sentence and an error, then the whole sentence."""
+        """Scripted reply with an error after half of the sentence. After a retry, the reply has the whole sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

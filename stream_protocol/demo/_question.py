@@ -1,4 +1,4 @@
-"""Finds the user's newest message in a request to the travel guide's model."""
+"""Finds the user's last message in a request to the travel guide's model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,15 @@ _CHAT_LABEL: Final = "chat"
 
 
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """``before_model_callback`` that adds the chat's id to each request, so that a scripted model can distinguish equal
-    chats."""
+    """``before_model_callback`` that adds the chat's id to each request. With it, a scripted model can distinguish
+    chats with equal messages.
+    """
     llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The user's newest message, and the results of tools after it."""
+    """The user's last message, and the results of the tools that were called after it."""
 
     text: str
     files: Sequence[types.Blob]
@@ -45,7 +46,7 @@ Scene = Callable[[Question], list[Step]]
 
 
 def read_question(request: LlmRequest) -> Question:
-    """Return the user's newest message in a request, with the results of tools after it."""
+    """Return the user's last message in a request, and the results of the tools that were called after it."""
     since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
     typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
     responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
@@ -63,5 +64,7 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """Ask the user for a city. Scenes that need a city use this reply."""
+    """Scripted reply that asks the user for a city. Other replies call this function if the user's message names no
+    city.
+    """
     return [f"Which city? I know {', '.join(HOTELS)}."]

@@ -1,7 +1,7 @@
 """The script of the travel guide, for the demo without an API key.
 
-Each reply depends only on the user's newest message and the results of tools after it. So one agent serves any number
-of chats, and a chat can continue after a restart. The only state is the set of chats whose last attempt has failed.
+Each reply depends only on the user's last message and the tool results after it. So one agent serves any number of
+chats, and a chat can continue after a restart. The only state is the set of chats whose last attempt has failed.
 """
 
 import re
@@ -27,7 +27,11 @@ def scripted_model() -> ScriptedLlm:
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """Return the next reply and its token usage. ``scenes``: patterns for the user's message, each with its scene."""
+    """Return the scripted reply to a request, and its token usage.
+
+    ``scenes``: pairs of a pattern and a function. The first pattern that matches the user's message selects the
+    function that returns the reply.
+    """
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
@@ -39,7 +43,7 @@ def scripted_foodie() -> ScriptedLlm:
 
 
 def where_to_eat(request: LlmRequest) -> list[Step]:
-    """Recommend where to eat in the city that was mentioned last."""
+    """Scripted reply of the restaurant agent: where to eat in the city that was mentioned last."""
     texts = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
     city = next((city for text in texts for city in HOTELS if city.casefold() in text.casefold()), "town")
     reply = f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."
@@ -47,7 +51,9 @@ def where_to_eat(request: LlmRequest) -> list[Step]:
 
 
 def plan_weekend(question: Question) -> list[Step]:
-    """Scene with most features: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
+    """Scripted reply with most features: reasoning, parallel tools, sources, streamed arguments, an image, an
+    approval.
+    """
     if not question.cities:
         return which_city(question)
     city = question.cities[0]
@@ -83,7 +89,7 @@ def plan_weekend(question: Question) -> list[Step]:
 
 
 def compare_weather(question: Question) -> list[Step]:
-    """Scene with parallel calls of one tool for several cities."""
+    """Scripted reply with parallel calls of one tool for several cities."""
     if not question.cities:
         return which_city(question)
     if "get_weather" in question.results:
@@ -94,7 +100,7 @@ def compare_weather(question: Question) -> list[Step]:
 
 
 def draw_temperatures(question: Question) -> list[Step]:
-    """Scene with a tool that returns an image."""
+    """Scripted reply with a tool that returns an image."""
     if not question.cities:
         return which_city(question)
     if "draw_temperatures" in question.results:
@@ -103,7 +109,7 @@ def draw_temperatures(question: Question) -> list[Step]:
 
 
 def book_trip(question: Question) -> list[Step]:
-    """Scene with a tool that needs approval."""
+    """Scripted reply with a tool that needs approval."""
     if not question.cities:
         return which_city(question)
     match question.results:
@@ -117,7 +123,7 @@ def book_trip(question: Question) -> list[Step]:
 
 
 def reserve_seat(question: Question) -> list[Step]:
-    """Scene with a tool that requests approval while it runs. The approval has a payload."""
+    """Scripted reply with a tool that requests approval while it runs. The approval has a payload."""
     if not question.cities:
         return which_city(question)
     match question.results:
@@ -132,7 +138,7 @@ def reserve_seat(question: Question) -> list[Step]:
 
 
 def check_visa(question: Question) -> list[Step]:
-    """Scene with a tool that fails."""
+    """Scripted reply with a tool that fails."""
     if "check_visa" in question.results:
         return ["The visa office did not answer, so I can't tell. Please try again later."]
     country = question.text.rstrip("?!. ").split()[-1]
@@ -140,7 +146,7 @@ def check_visa(question: Question) -> list[Step]:
 
 
 def choose_city(question: Question) -> list[Step]:
-    """Scene with a question that has choices."""
+    """Scripted reply with a question that has choices."""
     match question.results:
         case {"adk_request_input": {"result": city}}:
             return [f"A good choice. Try *Plan a weekend in {city}* next."]
@@ -152,7 +158,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Scene with a text of half a minute, so that the user can stop the run."""
+    """Scripted reply with a text that takes half a minute, so that the user can stop the run."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -163,7 +169,7 @@ def long_story(_: Question) -> list[Step]:
 
 
 def small_talk(question: Question) -> list[Step]:
-    """Scene for a message that matches no other pattern."""
+    """Scripted reply to a message that matches no pattern."""
     if question.files:
         return [*features.read_files(question), "\n\nThe demo is a script, so it cannot say more about them."]
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
@@ -197,7 +203,6 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
 
 
 def _usage(request: LlmRequest, *steps: Step) -> Step:
-    """Return the token usage of a reply, with one token for each word."""
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
     reply = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
@@ -205,7 +210,6 @@ def _usage(request: LlmRequest, *steps: Step) -> Step:
 
 
 def _nights(text: str) -> int:
-    """Return the number of nights in a message, as digits or as a word; 2 if there is none."""
     named = re.search(r"\b(\w+) nights?\b", text, re.IGNORECASE)
     number = named[1].casefold() if named else ""
     numbers = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}

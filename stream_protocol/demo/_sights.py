@@ -26,7 +26,7 @@ _CHIPS: Final = """\
 
 
 def see_sights(question: Question) -> list[Step]:
-    """Scene with a text that has sources, citations and search suggestions."""
+    """Scripted reply with sources, citations and search suggestions."""
     if not question.cities:
         return which_city(question)
     city = question.cities[0]

@@ -1,4 +1,4 @@
-"""Suggested prompts of the demo's page: one for each feature, in groups."""
+"""The prompts that the demo's page suggests: one for each feature, in groups."""
 
 from typing import Final
 

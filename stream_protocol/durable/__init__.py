@@ -1,4 +1,4 @@
-"""Provides ``DbosEngine`` for ``ChatService(engine=…)``, so that another worker finishes the runs of a dead worker.
+"""Provides ``DbosEngine`` for ``ChatService(engine=…)``: if a worker dies, another worker finishes its runs.
 
 Needs the extra ``durable``.
 """

@@ -1,9 +1,9 @@
-"""Stores the results of model and tool calls, so that each call is executed once, even if its run is executed again.
+"""Stores the results of model and tool calls. If a run is executed again after a crash, stored calls are not repeated.
 
-Each call is a separate DBOS workflow, and its id contains the run and the call's name. A call is not a step or a child
-of the run's workflow, because DBOS numbers these in the order of their start. With parallel branches, this order may
-differ in each execution. DBOS stores a workflow as pending before it starts. So a call that began and did not end can
-be found.
+Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. A call is not a step or a
+child of the run's workflow, because DBOS numbers steps and children in the order of their start. With parallel
+branches, this order may differ in each execution. DBOS stores a workflow as pending before it starts. So a call that
+began and did not end can be found.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """Raised for a call that began in an earlier execution of the run and has no stored result, so that its effect is
-    unknown."""
+    """Raised for a call that an earlier execution of the run began, but did not finish. Its effect is unknown."""
 
 
 class CallJournal:
@@ -45,12 +44,14 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Set ``is_live``, because a model call without a stored result begins."""
+        """Set ``is_live`` to True, because a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: use this journal for the code inside, and for tasks that this code starts."""
+        """Context manager: ``current_calls`` returns this journal in the code inside, and in the tasks that this code
+        starts.
+        """
         token = _current.set(self)
         try:
             yield
@@ -58,7 +59,9 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch; the same name in each execution of the run."""
+        """Return the name of the agent's next model call in this branch. The call has the same name in each execution
+        of the run.
+        """
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
@@ -69,11 +72,11 @@ class CallJournal:
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name under which the next tool call is stored: see ``UsedCalls``."""
+        """Return the name under which the result of the tool call is stored. See ``UsedCalls``."""
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the stored result of the call ``name``."""
+        """Return the stored result of the call ``name``; ``None`` if no result is stored."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -83,8 +86,8 @@ class CallJournal:
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
         """Execute a call that has no stored result, by awaiting ``work()``. Store the result, then return it.
 
-        ``repeatable``: True to execute the call even if an earlier execution began it. If False, such a call raises
-        ``UnfinishedCallError``.
+        ``repeatable``: True if the call may be executed even if an earlier execution of the run began it. Otherwise,
+        ``UnfinishedCallError`` is raised for such a call.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:
@@ -100,7 +103,6 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """Return the number of earlier executions of the run that began the call ``name``."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

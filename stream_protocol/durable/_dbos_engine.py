@@ -1,4 +1,4 @@
-"""Stores unfinished runs in DBOS, with the results of their model and tool calls."""
+"""Provides ``DbosEngine``, which stores unfinished runs in DBOS, with the results of their model and tool calls."""
 
 from __future__ import annotations
 
@@ -78,23 +78,23 @@ class _Execution:
 
 
 class DbosEngine:
-    """Engine that executes a run again if its worker died: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
+    """Engine that executes a run again after its worker died: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
 
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
-    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other such
-    tool is not executed again: instead of its result, the model reads an error text.
+    ``idempotent_tools``: the names of tools that may run again if the worker died while they were running. Any other
+    tool is not run again in this case, and the model reads an error text instead of the result.
 
-    ``version``: the version of the app's agents. Only a worker with the same version executes a run again. Change the
-    version when an agent's tools or the order of its calls change. Names and classes of agents are compared
+    ``version``: the version of the app's agents. Only a worker with an equal version executes a run again. Change the
+    version when you change an agent's tools or the order of its calls. Names and classes of agents are compared
     automatically.
 
     Several deployments can share a database. Each deployment finds only the runs of its own app, session store and run
     log. Only one process at a time can use an SQLite file.
 
     Raises ``StreamProtocolError`` for a URL of neither PostgreSQL nor SQLite, and for an SQLite file if the installed
-    SQLite is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
+    SQLite is too old for DBOS. With Python 3.12 and later, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -126,17 +126,18 @@ class DbosEngine:
 
     @property
     def is_shared(self) -> bool:
-        """True for PostgreSQL: see ``Engine``. The database of the app's own DBOS is unknown."""
+        """True if several workers can use the store, which is the case for PostgreSQL. False for the app's own DBOS,
+        whose database is unknown.
+        """
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
-        """Set the deployment whose runs this engine finds: see ``Engine``."""
+        """Set the deployment whose runs this engine finds. A deployment is an app, a session store and a run log."""
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Create missing tables in the store. Raises ``StreamProtocolError`` with one line if the store cannot be used.
-
-        The errors of ``start`` have several lines.
+        """Create missing tables in the store. Raises ``StreamProtocolError`` with a text of one line if the store
+        cannot be used.
         """
         if self._url is not None:
             self._take_file()
@@ -204,15 +205,18 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """Check that the store can be written to: see ``Engine``. A standby database accepts queries that only read."""
+        """Raise an error if the store cannot be written to. A standby database, which accepts only reads, also counts
+        as unusable.
+        """
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
         elif isinstance(self._store, DBOSClient):  # before `start`, when tables may be missing
             await self._store.check_connection_async()
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return the agents that are not supported, and the name of ADK's own resumability if the app has switched it
-        on."""
+        """Return the names of agents that the engine does not support. If the app uses ADK's own resumability, also
+        return this option.
+        """
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return [*unsupported_agents(runner.agent), *(["`ResumabilityConfig(is_resumable=True)`"] if resumable else ())]
@@ -220,7 +224,7 @@ class DbosEngine:
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """Execute a run for the first time: see ``Engine``."""
+        """Execute a run for the first time, as ``Engine.execute`` describes."""
         run_id = workflow_id(record)
         calls = CallJournal(self._here, run_id, again=False)
         kept = KeptRun(record=record, version=self._version_of(runner), log_id=log_id)
@@ -235,7 +239,7 @@ class DbosEngine:
         *,
         alone: bool = False,
     ) -> None:
-        """Execute a run again after its worker died: see ``Engine``."""
+        """Execute a run again after its worker died, as ``Engine.execute_again`` describes."""
         run_id = workflow_id(record)
         status = await DBOS.get_workflow_status_async(run_id)
         kept = KeptRun.of(status) if status is not None else None
@@ -249,12 +253,12 @@ class DbosEngine:
         await self._here.run_again(run_id, self._do(runner, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Store the state of one execution of a run: see ``Engine``."""
+        """Store the state of one execution of a run, as ``Engine.mark`` describes."""
         noted = execution_attributes(log_id, state)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the unfinished runs that this process does not execute: see ``Engine``."""
+        """Return the unfinished runs that this process does not execute, as ``Engine.unfinished`` describes."""
         assert self._deployment is not None
         prefixes = run_prefixes(self._deployment) if chat is None else chat_prefixes(self._deployment, chat)
         look = partial(self._store.list_workflows_async, name=[RUN, OLDEST_RUN], load_output=False)
@@ -271,7 +275,7 @@ class DbosEngine:
         return [orphan for orphan in orphans if orphan is not None]
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Delete a run with its model and tool calls: see ``Engine``."""
+        """Delete a run with its model and tool calls, as ``Engine.cancel`` describes."""
         run_id = workflow_id(record)
         # `found` includes the run's calls. DBOS fails if a call is deleted while the call is running.
         found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
@@ -284,7 +288,9 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old model and tool calls of deleted runs. A worker leaves such calls if it dies before they end."""
+        """Delete the old model and tool calls of runs that are already deleted. Such calls remain in the store if a
+        worker dies during a call.
+        """
         if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
@@ -298,9 +304,11 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """The DBOS client for queries that must not block. It raises an error at once while the store is unreachable.
+        """The DBOS client for queries that must not wait. While the store is unreachable, it raises an error
+        immediately.
 
-        The calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use it.
+        Model and tool calls use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use
+        the app's DBOS.
         """
         if self._url is None:
             return DBOS
@@ -335,7 +343,6 @@ class DbosEngine:
         return do
 
     def _durable_runner(self, runner: Runner) -> Runner:
-        """Return a runner with durable copies of the agents, which are created once per runner."""
         if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
             durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)
@@ -355,9 +362,9 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Stop the threads with which this engine's DBOS polls every second.
+    """Stop the threads in which DBOS polls the store every second.
 
-    They serve features that the engine does not use: queues, schedules, delayed workflows and timeouts.
+    The threads serve features that the engine does not use: queues, schedules, delayed workflows and timeouts.
     """
     for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()

@@ -1,4 +1,4 @@
-"""Copies the app's agent tree, with durable models and tools."""
+"""Copies the app's agents. The copies store the results of models and tools, so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
-    """Return the agents in the tree that durable runs do not support, with their mode or class.
+    """Return the agents below ``root`` that durable runs do not support, each with its mode or class.
 
-    Task-mode agents are not supported, because they continue in old invocations.
+    Agents with ``mode="task"`` are not supported, because they continue an earlier invocation.
     """
     found: list[str] = []
     for agent in _tree(root):
@@ -37,7 +37,7 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
-    """Return a copy of the agent tree with durable models and tools.
+    """Return a copy of an agent and its sub-agents, with models and tools whose results are stored.
 
     An agent inside an ``AgentTool`` is not copied, because the whole result of the tool is stored.
     """
@@ -49,8 +49,9 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """Return the type and the name of each agent in the tree. A different list counts as a different version of the
-    app."""
+    """Return the type and the name of each agent below ``root``. A change of this list counts as a new version of the
+    app.
+    """
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 

@@ -1,4 +1,6 @@
-"""Wraps a model so that its complete responses are stored. A recovered run does not repeat the calls."""
+"""Wraps a model so that its complete responses are stored. If a run is executed again, stored calls are not
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class ModelCallNames:
-    """Names for the calls of one agent's model.
+    """Names for the calls of one agent's model. A name contains the agent and the branch.
 
-    A name contains the agent and the branch, which ADK passes to a callback, but not to a model.
+    ADK passes the branch to a callback, but not to the model. So a callback stores the name, and the model takes it.
     """
 
     def __init__(self) -> None:
@@ -32,20 +34,25 @@ class ModelCallNames:
         """The ``id()`` of a request -> the name of its model call. The request exists until the model gets it."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Store the name of the next model call. Use this method as the last ``before_model_callback``, which is
-        skipped if an earlier callback responds."""
+        """Store the name of the next model call.
+
+        Use this method as the last ``before_model_callback``. ADK skips it if another callback has already returned a
+        response.
+        """
         calls = current_calls()
         if calls is not None:
             branch = callback_context._invocation_context.branch  # noqa: SLF001 - no public access
             self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
 
     def take(self, llm_request: LlmRequest) -> str | None:
-        """Return and forget the stored name of the model call that sends ``llm_request``."""
+        """Return the stored name of the model call that sends ``llm_request``, and delete it."""
         return self._names.pop(id(llm_request), None)
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a copy of the model, of the same class, that stores its responses during a durable run."""
+    """Return a copy of the model that stores its responses during a durable run. The class of the model does not
+    change.
+    """
 
     async def generate_content_async(
         llm_request: LlmRequest,
@@ -70,9 +77,10 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model, and yield its responses: partial responses immediately, complete responses after they are stored.
+    """Call the model, and yield its responses. A partial response is yielded immediately, a complete response after it
+    is stored.
 
-    ADK runs the tools of a response as soon as it gets the response.
+    A complete response must be stored first, because ADK then immediately runs the tools that the response calls.
     """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
@@ -100,7 +108,9 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Give an id to each tool call without an id. ADK would add different ids in each execution of the run."""
+    """Give an id to each tool call that has none. Otherwise, ADK would add a different id in each execution of the
+    run.
+    """
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

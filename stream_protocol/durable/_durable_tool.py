@@ -1,4 +1,6 @@
-"""Wraps a tool so that its results and actions are stored. A recovered run does not execute the tool again."""
+"""Wraps a tool so that its results and actions are stored. If a run is executed again, the tool is not executed
+again.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,16 @@ PART: Final = "$adk_ui_stream.part"
 
 
 class RecordedToolError(Exception):
-    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)``: the type
-    and the text of the recorded exception."""
+    """Replaces an exception that a tool raised in an earlier execution of the run. ``str(error)``: the type and the
+    text of that exception.
+    """
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a copy of the tool, of the same class, that is executed only once in a durable run.
+    """Return a copy of the tool. In a durable run, each call of the copy is executed only once. The class of the tool
+    does not change.
 
-    ``idempotent``: the names of tools that may be executed again if they began and did not end.
+    ``idempotent``: the names of tools that may run again if the worker died while they were running.
     """
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -78,8 +82,8 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
     """Return the name under which the result of the tool call is stored.
 
-    It depends on the arguments from the model. Callbacks may change the tool's arguments, differently in each execution
-    of the run.
+    The name depends on the arguments that the model has written. Callbacks may have changed the arguments ``args``,
+    differently in each execution of the run.
     """
     # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
@@ -88,9 +92,9 @@ def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """Return a tool's result and actions, and the events of an agent inside the tool, as JSON.
+    """Return the tool's result, its actions, and the events of an agent inside the tool, as JSON.
 
-    Values that are not JSON are stored as text, which only later executions of the run use.
+    A value that is not JSON is stored as text. Only later executions of the run read this text.
     """
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
@@ -98,7 +102,9 @@ def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) 
 
 
 def _restore_result(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
-    """Return the stored result of a tool, and apply its stored actions and events."""
+    """Return the stored result of a tool, and restore its stored actions and events. Raises ``RecordedToolError`` if
+    the tool raised an exception.
+    """
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
     if nested is not None:

@@ -1,6 +1,6 @@
 """The stored form of a run: ids, names and content of its DBOS workflows.
 
-The workflows of each new format have a different name, so that an older release does not find runs that it cannot read.
+A new version of the stored form has new workflow names. So an older release does not find runs that it cannot read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ LOG: Final = "log"
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
-    """Return the prefixes of workflow ids for the deployment's runs, also of older releases."""
+    """Return the prefixes of the workflow ids of the deployment's runs, including runs that older releases have
+    stored.
+    """
     return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
 
 
@@ -76,8 +78,9 @@ def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
 
 
 def workflow_id(record: RunRecord) -> str:
-    """Return the id of a run's workflow. It contains hashes of user, chat and deployment, because a user id may be an
-    email address."""
+    """Return the id of a run's workflow. The id contains hashes of user, chat and deployment, because a user id may be
+    an email address.
+    """
     named = record.deployment
     prefix = (
         OLDEST_PREFIX if named is None else _deployment_prefix([named["app"], named["run_log"], named["session_store"]])
@@ -86,7 +89,7 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the workflow id of the run to which a call's workflow id belongs."""
+    """Return the workflow id of a run. ``call_id``: the workflow id of one of the run's model or tool calls."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 
@@ -111,14 +114,16 @@ class KeptRun:
     format: int = FORMAT
 
     def to_text(self) -> str:
-        """Return this run as the input text of its workflow."""
+        """Return this run as JSON text, which is the input of the run's workflow."""
         return json.dumps(
             {"format": self.format, "record": self.record.to_json(), "version": self.version, "log": self.log_id}
         )
 
     @classmethod
     def of(cls, status: WorkflowStatus) -> Self | None:
-        """Return the run that the workflow stores; ``None`` if it is invalid or comes from a newer release."""
+        """Return the run that a workflow stores. Returns ``None`` if the stored run is invalid, or was stored by a
+        newer release.
+        """
         if status.input is None:
             return None
         try:
@@ -134,10 +139,11 @@ class KeptRun:
         return cls(record=record, version=version, log_id=log_id, format=number)
 
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
-        """Return the run with the states of its executions, from the attributes of its workflow in DBOS.
+        """Return the run with the states of its executions. ``attributes``: the DBOS attributes of the run's workflow.
 
-        The first execution has no attribute while it is running. Returns ``None`` if a newer release has stored an
-        unknown state, because this state may mean that the run has ended.
+        The first execution has no attribute while it is running. Returns ``None`` if an attribute has a state that this
+        release does not know. A newer release may have stored this state, and the state may mean that the run has
+        ended.
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}
@@ -158,7 +164,9 @@ class KeptRun:
 
 
 def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
-    """Return the workflow attributes that store the state of one execution. ``log_id``: the execution's run-log id."""
+    """Return the DBOS attributes for the state of one execution of a run. ``log_id``: the id of the execution in the
+    run log.
+    """
     name = f"{EXECUTION}{log_id}"
     if not isinstance(state, ToldEnd):
         return {name: state}

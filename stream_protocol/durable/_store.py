@@ -91,7 +91,9 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: apply ``ENGINE_OPTIONS`` to new connections of code that accepts no engine options."""
+    """Context manager: applies ``ENGINE_OPTIONS`` to all new database connections. Used for DBOS functions that accept
+    no engine options.
+    """
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -104,7 +106,9 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite, for which DBOS creates an engine."""
+    """Return an SQLAlchemy engine for queries to PostgreSQL. Returns ``None`` for SQLite, because DBOS then creates its
+    own engine.
+    """
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -112,8 +116,7 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store, which only one process at a time can use. For other stores, the methods do
-    nothing."""
+    """The file of an SQLite store. Only one process at a time can use it. For other stores, the methods do nothing."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database
@@ -127,10 +130,10 @@ class StoreFile:
         return "" if self._path is None else self._path.name
 
     def take(self) -> bool:
-        """Lock the SQLite file until ``free`` or the end of this process. Return False if another process holds the
-        lock.
+        """Lock the SQLite file for this process, until ``free`` is called or the process ends. Return False if another
+        process holds the lock.
 
-        A missing file is created for its owner alone, because it contains messages.
+        A missing file is created. Only its owner can read it, because it contains messages.
         """
         if self._path is None or self._lock is not None:
             return True

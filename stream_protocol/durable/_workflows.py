@@ -1,7 +1,7 @@
 """The DBOS workflows of this process, and the work of each workflow.
 
-Another process may have to start a workflow, so its function cannot be a closure. The function looks up its work, a
-coroutine function in memory, by the workflow's id.
+Another process may have to start a workflow, so a workflow's function cannot be a closure. Instead, the function finds
+its work by the workflow's id. The work is a coroutine function in this process.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ NOTHING: Final = "adk-ui-stream/nothing"
 
 
 class Workflows:
-    """Starts workflows and waits for them. Create only one ``Workflows`` per process, because it registers its
-    functions in DBOS."""
+    """Starts workflows and waits for them. Create only one ``Workflows`` object per process, because it registers its
+    functions in DBOS.
+    """
 
     def __init__(self) -> None:
         self._work: dict[str, Callable[[], Awaitable[str]]] = {}
@@ -51,7 +52,7 @@ class Workflows:
         return frozenset(self._work)
 
     async def call(self, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
-        """Execute the call of a model or tool. Store the result, then return it."""
+        """Execute a model or tool call by awaiting ``work()``. Store the result, then return it."""
         self._work[workflow_id] = work
         try:
             with SetWorkflowID(workflow_id):
@@ -61,7 +62,9 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run, and store its workflow as pending until the engine's ``cancel`` deletes the run."""
+        """Execute a run by awaiting ``work()``. The run's workflow is stored as pending until ``DbosEngine.cancel``
+        deletes the run.
+        """
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
@@ -71,7 +74,9 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run_again(self, workflow_id: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run. Another process has started the run's workflow, which stays pending."""
+        """Execute a run again by awaiting ``work()``. The run's workflow, which another process has started, stays
+        pending.
+        """
         self._work[workflow_id] = _wait_for_ever
         try:
             await work()
@@ -96,9 +101,6 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the workflow.
-
-    The run's work is done outside the workflow, because DBOS numbers all operations inside a workflow.
-    """
-    await asyncio.Event().wait()
+    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the run."""
+    await asyncio.Event().wait()  # the run is executed elsewhere, because DBOS numbers all operations in a workflow
     return ""

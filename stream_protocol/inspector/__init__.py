@@ -1,12 +1,12 @@
 """Shows each ADK event beside its chunks, for developers. An app must enable the Inspector.
 
-``Inspector`` is a recorder that stores the newest turns in memory. The routes of ``inspector_routes`` send them to the
-user of the chat. The Inspector's page also shows a recording or a capture that the user drops on the page. Importing
-this package loads ADK and Starlette.
+``Inspector`` is a recorder that keeps the newest turns in memory. A turn is a request with its events and chunks. The
+routes of ``inspector_routes`` send the turns to the user of the chat. The Inspector's page also shows a recording or a
+captured stream that the user drops on the page. Importing this package loads ADK and Starlette.
 
 Where to change what:
 
-- ``_inspector``: stores live chats.
+- ``_inspector``: keeps the turns of live chats.
 - ``_run_observer``: prompts, times and tokens of model calls, and exceptions of runs.
 - ``_dropped_file``: converts files that a user drops on the page.
 - ``_replayed_chats``: chats of a replay server.

@@ -1,4 +1,6 @@
-"""Data of a live chat for the Inspector: the newest entries, a recording, and the findings of ``check``."""
+"""Data of a live chat for the Inspector's page: the newest entries, a recording, and the findings of ``adk-ui-stream
+check``.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ MAX_RESPONSE_BYTES: Final = 2**20
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
-    """Return the entries after the number ``after``, as ``{"entries": […], "next": 7}``.
+    """Return the entries with a number above ``after``, as ``{"entries": […], "next": 7}``.
 
-    ``next``: the value of ``after`` for the next request.
+    ``next``: the value of ``after`` for the next request. A response has at most about ``MAX_RESPONSE_BYTES``.
     """
     shown: list[bytes] = []
     size = 0
@@ -44,10 +46,11 @@ def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
-    """Return the findings of ``check`` for the sent chunks, as ``{"findings": […], "unchecked": 0}``.
+    """Return the findings of ``adk-ui-stream check`` for the chunks of the chat, as ``{"findings": […], "unchecked":
+    0}``.
 
-    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses that were not checked, because
-    the beginning of their message is not stored any more.
+    Each finding has the ``number`` of the entry to which it belongs. ``unchecked``: the number of responses that were
+    not checked, because the beginning of their message is no longer in memory.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []

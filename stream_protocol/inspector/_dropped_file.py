@@ -1,6 +1,7 @@
-"""Converts a file that a user drops on the Inspector's page: a recording in any format, or a capture of a stream.
+"""Converts a file that a user drops on the Inspector's page: a recording in any format, or a captured stream.
 
-``Budget`` limits only the size of the result. The caller limits the file's size, the time and the memory.
+This module limits only the size of the result (``Budget``). The caller limits the size of the file, and the time and
+memory of the conversion.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 
 @dataclass
 class Budget:
-    """Bytes that may still be added to the result for a file."""
+    """The number of bytes that the result for a file may still have."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
@@ -78,9 +79,10 @@ class Budget:
 def shown_file(path: Path, session: str | None) -> bytes:
     """Return the content of a file for the Inspector, as ``{"entries", "messages", "findings", "recordable"}``.
 
-    ``entries``: see ``_entries``. ``messages``: the client's messages after all turns. ``findings``: the findings of
-    ``check``, each with the ``number`` of its chunk (from 1), if the chunk is shown. ``recordable``: true if the file
-    has ADK events. Nothing is redacted, because the result goes to the sender of the file. Raises ``UnreadableError``.
+    ``entries``: see ``_entries``. ``messages``: the client's messages after all turns of the file. ``findings``: the
+    findings of ``adk-ui-stream check``. A finding has the ``number`` of its chunk (from 1), if the chunk is shown.
+    ``recordable``: true if the file has ADK events. Nothing is redacted, because the result goes to the sender of the
+    file. Raises ``UnreadableError``.
     """
     budget = Budget()
     recording = _recording(path, session)
@@ -105,12 +107,16 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a recording, with the chunk numbers of ``numbered_entries``."""
+    """Return the findings of ``adk-ui-stream check`` for a recording. Chunks have the same numbers as in
+    ``numbered_entries``.
+    """
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a file. ``versions``: the client versions of the shown streams."""
+    """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions of the streams on
+    the page. Only a finding for all these versions has the ``number`` of its chunk.
+    """
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
         findings.append({**finding_json(finding), "line": finding.line})
@@ -125,9 +131,9 @@ def _versions(recording: Recording) -> set[int]:
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
-    """Return a name for the file, and its content as a recording without secrets.
+    """Return a name for the file, and the file's content as a recording without secrets.
 
-    Raises ``UnreadableError``, also for a file without ADK events.
+    Raises ``UnreadableError`` if the file cannot be read or has no ADK events.
     """
     recording = _without_secrets(path, session)
     name, _ = _named_test(recording)
@@ -135,8 +141,9 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """Return a Python test for the recording of a file. Raises ``UnreadableError``, also for a file without ADK
-    events."""
+    """Return a Python test for the recording in a file. Raises ``UnreadableError`` if the file cannot be read or has no
+    ADK events.
+    """
     _, text = _named_test(_without_secrets(path, session))
     return text
 
@@ -156,8 +163,9 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries for the page, with the numbers that ``check`` gives to chunks and to data that is not a
-    chunk."""
+    """Yield the entries as JSON for the page. Chunks, and captured data that is not a chunk, get the numbers that
+    ``adk-ui-stream check`` uses.
+    """
     chunk = 0
     for entry in entries:
         if entry.line.startswith((b'{"chunk"', b'{"text"')):
@@ -168,7 +176,6 @@ def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
-    """Return the recording in a file; ``None`` for a capture of chunks."""
     try:
         return load_recording(path, session=session)
     except RecordingError:
@@ -214,7 +221,7 @@ def _spent(entry: Entry, budget: Budget) -> Entry:
 
 
 def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessage]]:
-    """Return the entries of a capture of chunks, and a client's messages after them."""
+    """Return the entries of a captured stream, and the client's messages after the stream."""
     capture = _Capture(budget)
     with path.open("rb") as stream:
         head = stream.read(PIECE)
@@ -232,7 +239,7 @@ def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessa
 
 
 class _Capture:
-    """The responses of a captured stream."""
+    """Collects the entries and messages of a captured stream. A stream may contain several responses."""
 
     def __init__(self, budget: Budget) -> None:
         self.entries: list[Entry] = []
@@ -283,10 +290,9 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return the line of an entry without a time."""
     return _json({kind: value}) + b"\n"
 
 
 def _json(value: Any) -> bytes:
-    """Return the value as JSON text. Lone surrogates and numbers of any size are allowed."""
+    """Return the value as JSON text. The value may contain lone surrogates, and numbers of any size."""
     return orjson.dumps(json_value(value, lossy=True))

@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the Inspector's page, in a separate process.
 
-A parser may take minutes and gigabytes for a file of some megabytes, and only the end of its process stops a parser in
-C. In a thread, the conversion would also block the event loop for about 100 ms at a time.
+For a file of some megabytes, a parser may take minutes and gigabytes. A parser in C can be stopped only by ending its
+process. In a thread, a conversion would also block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_proc
 
 
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
-    """Call ``read`` in the separate process for a file with these bytes, and return the result.
+    """Call ``read`` in a separate process, for a file with the bytes ``content``. Return the result of ``read``.
 
-    The process is kept until the event loop ends. Raises ``UnreadableError`` if the file cannot be read, or takes too
-    much time or memory. Raises ``ChatRequestError`` (503) if too many files wait.
+    The process is kept for the next files. Raises ``UnreadableError`` if the file cannot be read, or takes too much
+    time or memory. Raises ``ChatRequestError`` (503) if too many files already wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()
@@ -78,7 +78,7 @@ async def convert_in_process(read: Reading[T], content: bytes | bytearray, sessi
 
 
 def refuse_if_crowded(limiter: CapacityLimiter) -> None:
-    """Raise ``ChatRequestError`` (503) if ``MAX_WAITING`` tasks wait for the limiter."""
+    """Raise ``ChatRequestError`` (503) if ``MAX_WAITING`` tasks already wait for the limiter."""
     if limiter.statistics().tasks_waiting >= MAX_WAITING:
         raise ChatRequestError(
             "The server is busy with other files. Try again in some seconds.", status=503, retry_after=RETRY_SECONDS

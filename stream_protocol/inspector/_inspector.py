@@ -1,4 +1,4 @@
-"""Stores the newest turns of each user's chats in memory, without secrets, as in a recording."""
+"""Provides ``Inspector``, which keeps the newest turns of each user's chats in memory, without secrets."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ MAX_REQUEST_BYTES: Final = 2**20
 
 
 class Inspector:
-    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. The routes of
+    """Recorder for ``ChatService(recorder=…)`` that keeps events and chunks in memory. The routes of
     ``inspector_routes`` send them to the page.
 
     ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the number
-    of users. Above a limit, the oldest turn or the least recently active user is dropped. If a turn is too large, only
-    its beginning is stored.
+    of users. If a user's turns exceed a limit, the oldest turn is dropped. Above ``max_users``, the least recently
+    active user is dropped. If a single turn is too large, only its beginning is kept.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Inspector:
         self._users: OrderedDict[str, _StoredTurns] = OrderedDict()
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
-        """Return a recorder for the run of this request."""
+        """Return a recorder for the run of the request."""
         kept = self._users.setdefault(user_id, _StoredTurns(self._max_bytes, self._max_entries))
         self._users.move_to_end(user_id)
         if len(self._users) > self._max_users:
@@ -73,18 +73,18 @@ class Inspector:
         return InspectedTurn(kept, request, options)
 
     def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
-        """Return the stored turns of a user's chat, in the order in which they began."""
+        """Return the turns of a user's chat that are in memory, in the order in which they began."""
         return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
 
     def forget(self, chat_id: str, *, user_id: str) -> None:
-        """Delete the stored turns of a user's chat."""
+        """Delete the turns of a user's chat from memory."""
         if user_id in self._users:
             for turn in self.turns(chat_id, user_id=user_id):
                 self._users[user_id].drop(turn)
 
 
 class _StoredTurns:
-    """The stored turns of one user, oldest first."""
+    """The turns of one user that are in memory. The oldest turn is first."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
         self._max_bytes = max_bytes
@@ -102,7 +102,9 @@ class _StoredTurns:
         self._turns.append(turn)
 
     def add(self, turn: InspectedTurn, entry: Entry) -> None:
-        """Add an entry to a turn, unless the turn was dropped or truncated. Drop older turns if there is no space."""
+        """Add an entry to a turn, unless the turn was dropped or is too large. If necessary, older turns are dropped to
+        make space.
+        """
         if not turn.is_kept or turn.is_cut:
             return
         size = _size(entry)
@@ -132,7 +134,7 @@ def _size(entry: Entry) -> int:
 
 
 class InspectedTurn:
-    """Recorder of one run, with the stored entries of the run."""
+    """Recorder of one run. Contains the entries of the run."""
 
     def __init__(self, kept: _StoredTurns, request: ChatRequest, options: ConverterOptions) -> None:
         self._kept = kept
@@ -165,7 +167,7 @@ class InspectedTurn:
         self._keep(Entry(turn_line(request=body, message_id=message_id, options=self._options)))
 
     def event(self, event: Event) -> None:
-        """Store a copy of an event."""
+        """Store a copy of the event."""
         self._event_is_converted = False
         if self.is_kept and not self.is_cut:
             value = redact_event(event_json(event))
@@ -173,7 +175,7 @@ class InspectedTurn:
             self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Store the chunks that were sent."""
+        """Store chunks of the response. ``sse``: the SSE events with these chunks."""
         closing, self._event_is_converted = self._event_is_converted, True
         for item in sse if self.is_kept and not self.is_cut else ():
             chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
@@ -184,7 +186,7 @@ class InspectedTurn:
         return self._model_calls
 
     def failed(self, error: BaseException) -> None:
-        """Store the type, the message and the traceback of an exception, which the client does not get."""
+        """Store the type, the message and the traceback of the run's exception. The client does not get these."""
         self._observe("failure", failure_json(error))
 
     def end(self, outcome: Ending | None) -> None:

@@ -1,4 +1,4 @@
-"""Endpoints of the Inspector: for live chats, for chats of a replay server, and for dropped files."""
+"""Endpoints of the Inspector for live chats, for chats of a replay server, and for files dropped on the page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Return the description of an agent and its sub-agents, without instructions, which may be confidential."""
+    """Return the description of an agent and its sub-agents. Instructions are left out, because they may be
+    confidential.
+    """
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,
@@ -71,7 +73,7 @@ class FileEndpoints:
     """Endpoints for files that a user drops on the Inspector's page.
 
     Each method raises ``ChatRequestError`` for an invalid request. The caller must identify the user, and count the
-    user's requests. ``hold_memory``: takes a user and returns the memory budget for responses to this user.
+    user's requests. ``hold_memory``: takes a user id, and returns the memory budget for a response to this user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -79,7 +81,7 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """Return the content of a dropped file, with the findings of ``check``."""
+        """Return the content of a dropped file for the page, with the findings of ``adk-ui-stream check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
@@ -117,7 +119,7 @@ class FileEndpoints:
 
 
 class InspectorEndpoints(FileEndpoints):
-    """Endpoints for live chats and for dropped files."""
+    """Endpoints for live chats and for files dropped on the page."""
 
     def __init__(self, inspector: Inspector, service: ChatService) -> None:
         super().__init__(service.hold_memory)
@@ -126,7 +128,7 @@ class InspectorEndpoints(FileEndpoints):
         self._one_at_a_time = CapacityLimiter(1)
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a chat whose number is greater than ``after``."""
+        """Return a live chat's entries with a number above the query parameter ``after``."""
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
@@ -160,20 +162,20 @@ class InspectorEndpoints(FileEndpoints):
     async def _in_thread(
         self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
     ) -> bytes:
-        """Call ``work`` with the stored turns in a thread. Only one call runs at a time."""
+        """Call ``work`` with the turns, in a thread. Only one call runs at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
 
 class ReplayEndpoints(FileEndpoints):
-    """Endpoints for the chats of a replay server, which has one user, and for dropped files."""
+    """Endpoints for the chats of a replay server, which has only one user, and for files dropped on the page."""
 
     def __init__(self, chats: InspectedChats, hold_memory: Callable[[str], ByteShare]) -> None:
         super().__init__(hold_memory)
         self._chats = chats
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """Return the entries of a chat whose number is greater than ``after``."""
+        """Return a replayed chat's entries with a number above the query parameter ``after``."""
         chat_id, after = parse_chat_id(request.path_params["chat_id"]), parse_after(request)
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
@@ -181,7 +183,7 @@ class ReplayEndpoints(FileEndpoints):
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """Return the replayed recording, without secrets."""
+        """Return the recording that the chat replays, without secrets."""
         made = await anyio.to_thread.run_sync(recording_of_file, self._file(request), self._chats.session)
         return self._download(*made, user_id)
 
@@ -190,7 +192,7 @@ class ReplayEndpoints(FileEndpoints):
         return self._text(made, user_id)
 
     async def agents(self, _request: Request, user_id: str) -> Response:
-        """Return ``null``, because a recording does not contain the tree of agents."""
+        """Return ``null``, because a recording does not contain a description of its agents."""
         return self._json(b"null", user_id)
 
     def _file(self, request: Request) -> Path:

@@ -1,4 +1,4 @@
-"""The Inspector's routes for an app that has the chat endpoint."""
+"""Creates the Inspector's routes for an app with the chat endpoint, and for a replay server."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ def inspector_routes(
     """Return the routes of the Inspector. Put them before the routes of a page at ``/``.
 
     ``inspector``: the recorder of ``service``. ``identify`` and ``allow_origins``: as in ``chat_router``. In an app of
-    ``create_app``, leave out ``allow_origins``: the app's own ``allow_origins`` apply to these routes. The page of
-    ``create_app`` shows the Inspector if the app has these routes.
+    ``create_app``, leave out ``allow_origins``, because the app's own ``allow_origins`` also apply to these routes. The
+    built-in page shows the Inspector if its app has these routes.
 
-    - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after the number N.
+    - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat with a number above N.
     - ``GET {path}/{id}/inspect/recording``: the chat as a recording.
     - ``GET {path}/{id}/inspect/pytest``: a Python test for this recording.
-    - ``GET {path}/{id}/inspect/findings``: the findings of ``check``.
-    - ``GET /api/inspect/agents``: the tree of agents, with models, tools and descriptions.
-    - ``GET /api/inspect/rules``: the rules of ``check``.
-    - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the same data for a file in the
-      body. The file is a recording in any format, or a capture, and is not stored. ``?session=ID`` selects a session.
+    - ``GET {path}/{id}/inspect/findings``: the findings of ``adk-ui-stream check`` for the chat.
+    - ``GET /api/inspect/agents``: the service's agent and its sub-agents, with models, tools and descriptions.
+    - ``GET /api/inspect/rules``: the rules of ``adk-ui-stream check``.
+    - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the entries, the recording and the
+      test of a file in the body. The file is a recording in any format, or a captured stream, and is not stored.
+      ``?session=ID`` selects one of its sessions.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
@@ -76,8 +77,9 @@ def inspector_routes(
 
 
 def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
-    """Return the Inspector's routes for the chats of ``create_replay_app``. Entries come from the replayed
-    recordings."""
+    """Return the Inspector's routes for the chats of a replay server (``create_replay_app``). The entries come from the
+    recordings.
+    """
     check_instance("chats", chats, InspectedChats, "InspectedChats")
     endpoints = ReplayEndpoints(chats, response_budget().share)
 

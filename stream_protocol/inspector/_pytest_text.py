@@ -1,4 +1,4 @@
-"""Writes a test for a recording, as a complete Python file."""
+"""Writes a Python test for a recording, as a complete file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def test_{name}(adk_recording):
 
 
 def test_name(messages: Sequence[UIMessage]) -> str:
-    """Return a name for a test and its recording, from the user's first message; ``chat`` if there is none."""
+    """Return a name for a test and its recording, made from the user's first message. Returns ``chat`` if there is no
+    text.
+    """
     text = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return name[:MAX_NAME].rstrip("_") or "chat"

@@ -1,4 +1,4 @@
-"""Chats of a replay server whose recordings the Inspector can show."""
+"""Provides ``InspectedChats``: chats of a replay server that the Inspector can show."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ CACHED_RECORDINGS: Final = 8
 
 
 class InspectedChats(Chats):
-    """Chats of a replay server whose turns the Inspector can show. ``session``: the session to use if a file has
-    several."""
+    """Chats of a replay server that the Inspector can show. ``session``: the id of the session to use if a file has
+    several sessions.
+    """
 
     def __init__(
         self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
@@ -36,18 +37,19 @@ class InspectedChats(Chats):
         self._turns = lru_cache(maxsize=CACHED_RECORDINGS)(self._read_turns)
 
     def file(self, chat_id: str) -> Path | None:
-        """Return the file of the recording that the chat replays, or that a new chat's id names; ``None`` if there is
-        none."""
+        """Return the file of the recording that the chat replays. A chat without messages replays the recording that
+        its id names. Returns ``None`` if there is no recording.
+        """
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.turn.entry.recording.path
         entry = self.library.find(chat_id)
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """Return the played entries after the number ``after``, as ``{"entries": […], "next": 7}``.
+        """Return the replayed entries with a number above ``after``, as ``{"entries": […], "next": 7}``.
 
-        ``next``: the value of ``after`` for the next request. Of a turn that is being played, only sent chunks are
-        included.
+        ``next``: the value of ``after`` for the next request. While a turn is being replayed, only entries up to its
+        last sent chunk are included.
         """
         chat = self._chats.get(chat_id)
         if chat is None:
@@ -58,12 +60,11 @@ class InspectedChats(Chats):
         return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
 
     def findings(self, path: Path) -> bytes:
-        """Return the findings of ``check`` for the whole recording, as ``{"findings": […]}``."""
+        """Return the findings of ``adk-ui-stream check`` for the whole recording, as ``{"findings": […]}``."""
         findings: list[dict[str, Any]] = recorded_findings(path, self.session)
         return orjson.dumps({"findings": findings})
 
     def _read_turns(self, path: Path) -> Sequence[Sequence[bytes]]:
-        """Return the entries of each turn in the file."""
         turns: list[list[bytes]] = []
         for entry in numbered_entries(path, self.session):
             if entry.startswith(b'{"turn"'):
@@ -73,6 +74,8 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries before the first unsent chunk. ``chunks``: the number of sent chunks."""
+    """Return the number of entries before the first chunk that is not sent yet. ``chunks``: the number of sent
+    chunks.
+    """
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

@@ -1,4 +1,4 @@
-"""Model calls and failures of a run, for developers, without secrets. A recording does not contain them."""
+"""Model calls and failures of a run, for developers, without secrets. They are not part of a recording."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ _USAGE: Final = {
 
 
 class ModelCalls(BasePlugin):
-    """ADK plugin that reports the model calls of one run, also those of nested agents. Never raises.
+    """ADK plugin that reports the model calls of one run, including calls of nested agents. Never raises an exception.
 
-    ``report``: gets the kind of a record and its JSON. Records of one call have the same number ``call``, from 1.
+    ``report``: called with the kind of an entry and its JSON. All entries of one model call have an equal number
+    ``call``, from 1.
     """
 
     def __init__(self, report: Callable[[ObservedKind, dict[str, Any]], None]) -> None:
@@ -66,8 +67,8 @@ class ModelCalls(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
-        ``of``: the number of the agent's previous call. ``repeats``: the number of contents at the beginning that are
-        left out, because the previous call had the same contents. ``omitted``: the number of contents that are left out
+        Three keys tell what is left out. ``repeats``: the number of contents at the beginning that the agent's previous
+        call also had. ``of``: the number ``call`` of that previous call. ``omitted``: the number of contents left out
         because of their size.
         """
         caller = _caller(callback_context)
@@ -85,11 +86,11 @@ class ModelCalls(BasePlugin):
             self._report("answer", {**call.times(), "error": message_of(error)})
 
     def note(self, event: dict[str, Any]) -> None:
-        """Reports the end of the model call to which an event (as JSON) belongs. Reports the prompt again if a callback
-        has changed it.
+        """Reports the end of a model call. ``event``: an event from this call, as JSON. If a callback of the app has
+        changed the prompt, the prompt is reported again.
 
-        The model's responses come from events, and not from ``after_model_callback``. With a plugin that has this
-        callback, agents inside tool calls do not stream their texts.
+        The plugin has no ``after_model_callback``: with this callback, agents inside tool calls would not stream their
+        texts.
         """
         event = _innermost(event)
         call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
@@ -104,7 +105,7 @@ class ModelCalls(BasePlugin):
                 self._report("answer", {**call.times(), **_answer(event)})
 
     def release(self) -> None:
-        """Forgets all calls, to free their memory."""
+        """Forgets all model calls, to free their memory."""
         self._open.clear()
 
     def _show(self, call: _OpenCall) -> None:
@@ -114,7 +115,7 @@ class ModelCalls(BasePlugin):
 
 
 def _innermost(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the event of the innermost agent inside a tool call, or ``event``."""
+    """Return the event of the innermost nested agent that ``event`` contains; ``event`` itself if it contains none."""
     while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
         event = carried.get("event") or {}
     return event
@@ -139,7 +140,7 @@ def _answer(event: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Context manager: log any exception, which would otherwise fail the run."""
+    """Context manager: logs an exception instead of raising it, because it would make the run fail."""
     try:
         yield
     except Exception:
@@ -147,7 +148,7 @@ def _logged() -> Iterator[None]:
 
 
 class _OpenCall:
-    """A model call that has begun. ``before``: the previous call of the same agent."""
+    """A model call that has begun. ``before``: the previous call of the same agent, or ``None``."""
 
     def __init__(self, number: int, agent: str, request: LlmRequest, before: _OpenCall | None) -> None:
         self.first: float | None = None
@@ -166,7 +167,9 @@ class _OpenCall:
         return tuple(self._request.contents)
 
     def changed_prompt(self) -> dict[str, Any] | None:
-        """Return the prompt as JSON; ``None`` if it has not changed since the previous call of this method."""
+        """Return the prompt as JSON. Returns ``None`` if the prompt has not changed since this method was last
+        called.
+        """
         prompt = self._prompt()
         if prompt == self._shown:
             return None
@@ -198,7 +201,7 @@ class _OpenCall:
 
 
 def failure_json(error: BaseException) -> dict[str, Any]:
-    """Return the type, the message and the traceback, without secrets."""
+    """Return the type, the message and the traceback of an exception, without secrets."""
     lines = format_exception(error, limit=-MAX_FRAMES)
     return {
         "type": type(error).__name__,
@@ -208,7 +211,7 @@ def failure_json(error: BaseException) -> dict[str, Any]:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the type and the message, without secrets."""
+    """Return the type and the message of an exception, without secrets."""
     return message_without_secrets("".join(format_exception_only(error))[:MAX_TEXT].strip())
 
 
@@ -217,7 +220,7 @@ def _caller(context: CallbackContext) -> Caller:
 
 
 def _tool_names(request: LlmRequest) -> Iterator[str]:
-    """Yield the names of functions and of the model's own tools, such as ``google_search``."""
+    """Yield the names of the functions in a model request, and of the model's own tools, such as ``google_search``."""
     yield from request.tools_dict
     for tool in request.config.tools or ():
         declarations = getattr(tool, "function_declarations", None)
@@ -228,8 +231,9 @@ def _tool_names(request: LlmRequest) -> Iterator[str]:
 
 
 def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
-    """Return the newest contents as JSON, up to ``MAX_PROMPT_BYTES``, and the number of omitted older contents. The
-    newest content is never omitted."""
+    """Return the last contents of a prompt as JSON, up to ``MAX_PROMPT_BYTES``, and the number of contents left out
+    before them. At least one content is returned.
+    """
     newest: list[Any] = []
     size = 0
     for content in reversed(contents):
@@ -242,7 +246,7 @@ def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
 
 
 def _shortened(value: Any) -> Any:
-    """Return a JSON value with shortened texts. The data of a file is kept whole or not at all."""
+    """Return a JSON value in which long texts are shortened. The data of a long file is removed."""
     match value:
         case {"mimeType": str(), "data": str() as data} if len(data) > MAX_TEXT:
             return {**value, "data": "", "bytes": len(data) * 3 // 4}

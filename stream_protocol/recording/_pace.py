@@ -19,7 +19,8 @@ LONGEST_WAIT: Final = 1e8
 class TurnClock:
     """Converts the recorded times of a turn's events to seconds since the turn began.
 
-    ``has_turn_record``: True if times count from the ``TurnRecord``, not from the first event.
+    ``has_turn_record``: True if the times count from a ``TurnRecord``, which marks the beginning of the turn. False if
+    they count from the first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:
@@ -27,9 +28,10 @@ class TurnClock:
         self._newest = 0.0
 
     def seconds(self, event: TimedEvent) -> float | None:
-        """Return the time of the turn's next event in seconds since the turn began; ``None`` if it was not recorded.
+        """Return the time of the turn's next event in seconds since the turn began; ``None`` if the time was not
+        recorded.
 
-        Times never decrease.
+        The result is never smaller than the result for the event before.
         """
         if event.at is None:
             return None
@@ -45,7 +47,7 @@ def check_turns(function: str, turns: object) -> None:
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Return the turns. While their events are read, there is a pause before each event, as in the recorded run.
+    """Return the turns with the pauses of the recorded run: the iteration over a turn's items waits before each event.
 
     ``speed``: 2 is twice as fast as recorded. There is no pause between turns, or before an event without a recorded
     time.

@@ -81,7 +81,8 @@ class Recording:
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """Yield the turns while the file is read: the head (data about the turn) and an iterator of the items.
+        """Yield each turn as a pair: the ``TurnHead`` (data about the turn), and an iterator of the turn's items. The
+        iteration reads the file.
 
         Read all items of a turn before you request the next turn.
         """

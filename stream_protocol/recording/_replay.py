@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Takes the place of an exception of the recorded run. ``str(error)``: the recorded text of the exception."""
+    """Represents an exception of the recorded run in a replay. ``str(error)``: the recorded text of the exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """One item of a recorded turn, such as an event, and the chunks that the converter creates for it."""
+    """One item of a recorded turn, such as an event, and the chunks that the converter creates for the item."""
 
     item: TurnItem | None
     """The recorded item; ``None`` for the step at the end of the turn."""
@@ -45,7 +45,7 @@ class ReplayStep(Generic[T]):
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """Yield the SSE events of all turns of a recording, or of one turn. ``turn``: the number of this turn, from 1;
+    """Yield the SSE events of the turns of a recording. ``turn``: the number of the only turn to replay, from 1;
     ``None`` for all turns.
 
     The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.
@@ -61,8 +61,8 @@ def check_recording(recording: object) -> None:
 
 
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Return all turns, or only the turn with this number, from 1. Raises ``RecordingError`` if the turn does not
-    exist."""
+    """Return only the turn with the number ``turn``, from 1. If ``turn`` is ``None``, return all turns. Raises
+    ``RecordingError`` if the turn does not exist."""
     check_turns("select_turn", turns)
     check_count("turn", turn, or_none=True)
     return turns if turn is None else _one_turn(turns, turn)
@@ -80,10 +80,10 @@ def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Yield the SSE events of the turns while the turns are read. Each turn begins with ``start`` and ends with
-    ``[DONE]``.
+    """Yield the SSE events of the turns while the turns are read. The SSE events of a turn begin with ``start`` and end
+    with ``[DONE]``.
 
-    ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode agents.
+    ``delegated``: the names of tools that start task-mode agents (``Recording.delegated``).
     """
     check_turns("replay_sse", turns)
     _check_options(delegated, options)
@@ -100,7 +100,8 @@ def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: Converter
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Yield each turn of a recording with its steps: one recorded item, such as an event, and its SSE events.
+    """Yield each turn of a recording as a pair: the ``TurnHead`` (data about the turn), and an iterator of the steps. A
+    step is one recorded item, such as an event, and its SSE events.
 
     ``[DONE]`` is left out. Read all steps of a turn before you request the next turn.
     """
@@ -128,10 +129,9 @@ def replay_messages(
     messages.
 
     User messages are included if the user's events were recorded. Their ids come from the recorded requests, or from
-    the events. All complete events are kept in memory, because a result in a later turn may belong to any earlier
-    message.
+    the events. All complete events stay in memory, because a tool result may come in a later turn than its call.
 
-    ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode agents.
+    ``delegated``: the names of tools that start task-mode agents (``Recording.delegated``).
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -158,11 +158,11 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn, with data from the request that a ``ChatService`` stores: the user message's id, and
-    reasons of approvals.
+    """Yield the events of a turn with data from the turn's request: the user message's id, and the reasons of
+    approvals. A ``ChatService`` stores this data on the same events.
 
-    Changed events are copies. ``body``: the turn's request, not validated. ``taken_ids``: used message ids, to which
-    the user message's id is added.
+    Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: message ids that are
+    already used, to which the function adds the user message's id.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -183,7 +183,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approval id and the user's reason for each approval or denial with a reason."""
+    """Yield a pair for each approval or denial with a reason: the approval id and the user's reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -191,9 +191,10 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End the conversion of a response in the way in which the recorded response ended.
+    """End the conversion of a response in the same way as the recorded response ended.
 
-    ``end``: the recorded ending; ``None`` if the events determine how the response ends.
+    ``end``: the recorded ending; ``None`` if the events determine how the response ends. ``failure``: the recorded text
+    of the run's exception.
     """
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
@@ -244,4 +245,4 @@ def _steps(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[Rep
 
 
 def _no_turn(turn: int, count: int) -> RecordingError:
-    return RecordingError(f"no turn {turn} in it, only {count}")
+    return RecordingError(f"the recording has {count} turn{'s' * (count != 1)}; turn {turn} does not exist")

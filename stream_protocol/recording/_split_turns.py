@@ -40,7 +40,7 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """The data of a turn that are known before the turn's items are read. ``groupby`` compares heads by identity."""
+    """Data about a turn that is known before the turn's items are read."""
 
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
@@ -59,10 +59,11 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns of a recording while its items are read. Read all items of a turn before you request the next
-    turn.
+    """Split the items of a recording into turns. Yields each turn as a pair: the ``TurnHead`` (data about the turn),
+    and an iterator of the turn's items. Read all items of a turn before you request the next turn.
 
-    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can.
+    ``hidden``: the events that the client does not receive. ``beginnings``: the ids of invocations that begin a turn
+    without a user event; ``None`` if each invocation can begin a turn.
     """
     splitter = _TurnSplitter(beginnings, hidden)
     for head, group in groupby(_with_heads(items, splitter), key=lambda pair: pair[0]):
@@ -70,7 +71,7 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield the items that the client sees, each with its ``TurnHead``."""
+    """Yield the items that the client receives, each with the ``TurnHead`` of its turn."""
     for item in items:
         match item:
             case TimedEvent():
@@ -89,8 +90,8 @@ def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[
 class _TurnSplitter:
     """Finds the turn (the response to one request) of each recorded event.
 
-    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` without an event before it ends a turn
-    without events.
+    A ``TurnRecord`` marks the beginning of a turn. If a recording has such records, nothing else begins a turn. In
+    other recordings, an ``EndRecord`` without events since the previous ``EndRecord`` stands for a turn without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
@@ -105,8 +106,8 @@ class _TurnSplitter:
         """The newest assistant message's events, without partial texts that a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a turn that has a ``TurnRecord``. It continues the newest message if the record has this message's
-        id."""
+        """Begin a turn that has a ``TurnRecord``. If the record has the id of the newest message, the turn continues
+        this message."""
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
@@ -117,10 +118,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the client ids of the calls before a user message that is edited or sent again.
+        """Return the ``toolCallId`` of each call before a user message that is edited or sent again. Returns ``None``
+        for a new user message.
 
-        The server has removed the earlier version of such a message, and all later messages. A recording does not
-        contain the removal. So this method also removes these messages, from ``_ids_by_message``.
+        The server has removed the stored version of an edited message, and all messages after it. A recording does not
+        contain this removal. So this method deletes the removed messages from ``_ids_by_message``.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -129,8 +131,8 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends: the newest turn, or a new turn if the newest
-        turn has ended."""
+        """Return the ``TurnHead`` of the turn that an ``EndRecord`` ends. If the newest turn has already ended, return
+        the head of a new, empty turn."""
         if self._ended:
             self.reader.begin_message("")
             self._begin_head(self.reader.message_id)
@@ -139,7 +141,7 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the ``TurnHead`` of the event's turn; ``None`` if the client does not see the event."""
+        """Return the ``TurnHead`` of the event's turn; ``None`` if the client does not receive the event."""
         match self.reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
@@ -161,7 +163,7 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the id of the user message at the end of a recorded request."""
+    """Return the id of the last message in a recorded request; ``None`` if this message is not a user message."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

@@ -1,4 +1,4 @@
-"""A server that replays recordings to ``useChat``. It needs no agent and no model, and writes no files.
+"""A server that replays recordings to ``useChat``. The server needs no agent and no model, and writes no files.
 
 Importing this package loads ADK and Starlette.
 

@@ -1,4 +1,4 @@
-"""Finds the first difference between a request and a recorded turn, and describes it in one line."""
+"""Finds the first difference between a request and a recorded turn, and describes this difference in one line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CONTEXT_LENGTH: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A difference between a request and a recorded turn: a path in the request, and the two values as JSON.
+    """A difference between a request and a recorded turn: a path in the request, and the two values as JSON text.
 
-    ``recorded`` or ``received`` is ``None`` if there is no value at this path.
+    ``recorded`` or ``received`` is ``None`` if the recording or the request has no value at this path.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """The user's answer to a tool call in an assistant message of a request."""
+    """The user's answer to a tool call, as it stands in an assistant message of a request."""
 
     path: str
     """The path of the answer in the request, such as ``messages[-1].parts[1].output``."""
@@ -51,13 +51,13 @@ class ReceivedAnswer:
 
 
 def difference(path: str, recorded: Any, received: Any) -> Difference:
-    """Return the difference between two values. ``None`` stands for a missing value."""
+    """Return the difference between a recorded and a received value. Pass ``None`` for a value that is missing."""
     old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, received))
     return Difference(path=path, recorded=old, received=new)
 
 
 def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart, ...]) -> Difference | None:
-    """Return the first difference between two user messages; ``None`` if they are equal."""
+    """Return the first difference between the parts of two user messages; ``None`` if the parts are equal."""
     for old, new in zip_longest(recorded, received):
         path = new.path if new is not None else old.path
         old_value, new_value = (part.value if part is not None else None for part in (old, new))
@@ -67,8 +67,9 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 
 
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
-    """Return the difference between two answers; ``None`` if they are equal, or are credentials, which are not
-    recorded."""
+    """Return the difference between two answers; ``None`` if they are equal. Credentials always count as equal, because
+    they are not recorded.
+    """
     if received.is_approval:
         value = is_confirmed(recorded.response)
         is_equal = value is received.value
@@ -79,7 +80,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """Return all approvals and outputs in a message, also outputs from the server."""
+    """Return all approvals and tool outputs in a message, including outputs that the server has sent."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -99,8 +100,9 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return the part of a long value that is shown, with whole words. ``equal``: the number of equal characters at its
-    beginning."""
+    """Return an excerpt of a long value, in whole words. ``equal``: the number of characters at its beginning that are
+    equal in both values.
+    """
     if value is None:
         return "nothing"
     if len(value) <= VALUE_LENGTH:

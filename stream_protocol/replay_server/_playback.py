@@ -1,4 +1,4 @@
-"""Plays a recorded response: at a given speed, without pauses, or chunk by chunk on request."""
+"""Plays a recorded response: at a given speed, without pauses, or in steps. For each step, a test sends a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """Yield the chunks of a turn, equal to those of ``replay``, each with the time of its event (0 if not recorded).
+    """Yield the same chunks of a turn as the function ``replay``, each with the time of its event (0 if times were not
+    recorded).
 
     ``delegated``: the value of ``Recording.delegated``.
     """
@@ -44,10 +45,12 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A recorded response that is being played. Each reader gets all chunks from the first."""
+    """A recorded response that is being played. Each reader gets all chunks, from the first on."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: chunks of the message that this response continues, for a client without this message."""
+        """``continued``: chunks of the message that this response continues. A client without this message needs
+        them.
+        """
         self.released: list[AnyChunk] = []
         self.ended = False
         """True if all chunks were sent, or the response was stopped."""
@@ -66,8 +69,11 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield all SSE events of the response, each as soon as it is released. ``rebuild``: True for a client without
-        messages."""
+        """Yield all SSE events of the response, each as soon as it is due.
+
+        ``rebuild``: True for a client without messages. If the response continues a message, this client also gets the
+        chunks of that message.
+        """
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):
@@ -80,7 +86,9 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Start to send chunks, even without a reader. A ``HELD`` response waits for ``release``."""
+        """Start to send chunks, even without a reader. If the pace is ``HELD`` (in steps), only ``release`` sends
+        chunks.
+        """
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 
@@ -94,7 +102,7 @@ class Playback:
         return chunks
 
     def stop(self) -> None:
-        """End the response like a stopped run: close open parts, and send ``abort``."""
+        """End the response like the response of a stopped run: close open parts, and send an ``abort`` chunk."""
         if not self.ended:
             if self._player is not None:
                 self._player.cancel()

@@ -1,4 +1,4 @@
-"""The chats of a replay server, in memory."""
+"""Provides ``Chats``: the chats of a replay server, in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_CHATS: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedChat:
-    """A chat and its newest response."""
+    """A chat and the last response that it has played."""
 
     turn: LibraryTurn
     playback: Playback
@@ -40,7 +40,7 @@ class PlayedChat:
     """The messages that the client had when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """Return the messages of the chat, with the newest response if it has ended."""
+        """Return the messages of the chat. The last response is included only if it has ended."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
@@ -50,9 +50,9 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share no state, so use a different chat in each concurrent test.
+    """All chats of a replay server. Chats share no state, so concurrent tests can each use a chat of their own.
 
-    ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
+    ``pace``: ``INSTANT`` (without pauses), ``HELD`` (in steps), or a factor for the recorded speed.
     """
 
     def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption) -> None:
@@ -67,7 +67,7 @@ class Chats:
         self._changed = asyncio.Condition()
 
     async def respond(self, request: ChatRequest) -> Playback:
-        """Begin the recorded response to a request. Stop the response that the chat is still playing.
+        """Begin the recorded response to a request. If the chat is still playing a response, stop this response first.
 
         Raises ``ChatRequestError`` if no recorded turn matches the request.
         """
@@ -90,20 +90,24 @@ class Chats:
         return playback
 
     def history(self, chat_id: str) -> list[UIMessage] | None:
-        """Return the messages of a chat; ``None`` if neither a chat nor a recording has this id."""
+        """Return the messages of a chat. If there is no such chat, returns an empty list for the id of a recording,
+        otherwise ``None``.
+        """
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.messages(self._ai_sdk)
         return [] if self.library.find(chat_id) is not None else None
 
     def current_response(self, chat_id: str) -> Playback | None:
-        """Return the response that a chat is playing; ``None`` if it plays none."""
+        """Return the response that a chat is playing; ``None`` if it is not playing a response."""
         chat = self._chats.get(chat_id)
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
-        """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if the time is over.
+        """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if no response has
+        begun in this time.
 
-        ``chat_id`` may be the name of a recording, for the newest chat that plays it.
+        ``chat_id`` may also be the name of a recording. Then the method waits for the chat that last began this
+        recording.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -114,12 +118,12 @@ class Chats:
             return None
 
     def forget(self, chat_id: str) -> None:
-        """Stop and delete a chat. The next request with its id begins a new chat."""
+        """Stop the response of a chat, and delete the chat. The next request with its id begins a new chat."""
         if (chat := self._chats.pop(chat_id, None)) is not None:
             chat.playback.stop()
 
     async def drain(self) -> None:
-        """Do nothing, because a recorded response is available again after a restart."""
+        """Do nothing: recorded responses are available again after a restart, so the server does not wait for them."""
 
     async def aclose(self) -> None:
         """Stop all responses."""
@@ -132,21 +136,23 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """Return the recording that a chat's id names. If there is none, return all, the last played recording
-        first."""
+        """Yield the recording that the chat's id names. If there is none, yield all recordings, first the one that the
+        chat has played last.
+        """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
         playing = last.turn.entry if last is not None else None
         return iter(sorted(self.library, key=lambda entry: entry is not playing))
 
     def _earlier_messages(self, turn: LibraryTurn, last: PlayedChat) -> Sequence[UIMessage]:
-        """Return the messages of the chat before the user message to which ``turn`` responds."""
         if turn.follows(last.turn):
             return last.messages(self._ai_sdk)
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """Return the chunks of the assistant message that the response continues, without ``start``."""
+        """If ``target`` is an assistant message, return its chunks without ``start``, because the response continues
+        this message. Otherwise return an empty list.
+        """
         if target["role"] != "assistant":
             return []
         _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)
@@ -158,7 +164,6 @@ class Chats:
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
-    """Return the client's messages up to and including ``target``."""
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)

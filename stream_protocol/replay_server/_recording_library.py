@@ -1,4 +1,6 @@
-"""The recordings of a replay server, by name. All files are read at the start, and a turn again when it is played."""
+"""The recordings of a replay server, by name. All files are read at the start. A turn is read again when it is
+played.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ It lets several tests replay the same recording in different chats.
 
 @dataclass(frozen=True, eq=False)
 class LibraryEntry:
-    """A recording and its turns."""
+    """A recording, and summaries of its turns."""
 
     recording: Recording
     turns: tuple[TurnSummary, ...]
@@ -44,11 +46,13 @@ class LibraryEntry:
 
     @property
     def title(self) -> str | None:
-        """The first text of the user; ``None`` if it was not recorded."""
+        """The first text of the user in the recording; ``None`` if it was not recorded."""
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
-        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since the start."""
+        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since the server's
+        start.
+        """
         try:
             found = next(islice(self.recording.turns(), turn.number - 1, None), None)
         except (OSError, RecordingError):
@@ -60,7 +64,7 @@ class LibraryEntry:
 
 
 class RecordingLibrary:
-    """The recordings of a replay server, sorted by name."""
+    """The recordings of a replay server, by name."""
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
         check_mapping("entries", entries)
@@ -74,19 +78,20 @@ class RecordingLibrary:
         return iter(self._entries.values())
 
     def find(self, chat_id: str) -> LibraryEntry | None:
-        """Return the recording that a chat id such as ``weather`` or ``weather--test-7`` names; ``None`` if there is
-        none."""
+        """Return the recording that a chat id names; ``None`` if there is none. ``weather`` and ``weather--test-7``
+        name the recording ``weather``.
+        """
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """Load the recording in a file, or all recordings in a folder. ``session``: the session to use if a file has
-    several.
+    """Load the recording in a file, or all recordings in a folder. ``session``: the id of the session to use if a file
+    has several sessions.
 
-    Files that are not recordings are skipped with a warning. Expected streams of the pytest plugin are skipped without
-    a warning. Raises ``RecordingError`` if there is no recording, or if the names of two files differ only in their
-    suffix.
+    In a folder, files that are not recordings are skipped with a warning. Expected streams of the pytest plugin are
+    skipped without a warning. Raises ``RecordingError`` if there is no recording, or if the names of two files differ
+    only in their suffix.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)

@@ -1,10 +1,11 @@
 """Finds the recorded turn for a request.
 
-A request with a user message gets the recorded turn after the last recorded assistant message in the request, also
-after reloads and restarts. A client that sends only its last message gets the turn after the newest turn of this chat.
+A turn is a request and its response. A request with a new user message normally also has the messages before it. Of
+these, the last assistant message that is also in the recording counts: the request gets the turn after this message. If
+the client sends only the new message, the request gets the turn after the one that the chat has played last.
 
-A request with answers to tool calls gets the last recorded turn for which the request has all answers, by the ids of
-calls.
+A request with answers to tool calls gets the last recorded turn for which the request has all recorded answers. Answers
+are matched by the ids of their calls.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class LibraryTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """A recorded turn that does not match the request, and the first difference."""
+    """A recorded turn that does not match the request, and the first difference between them."""
 
     nearest: LibraryTurn
     difference: Difference
@@ -66,9 +67,10 @@ class Mismatch:
 
 
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
-    """Return the recorded turn for a request. ``last``: the turn that this chat played last, or ``None``.
+    """Return the recorded turn for a request. ``last``: the turn that this chat has last played, or ``None``.
 
-    Raises ``ChatRequestError`` (409), with the most similar turn and the first difference, if no turn matches.
+    If no turn matches, raises ``ChatRequestError`` (409). Its text names the most similar turn and the first
+    difference.
     """
     mismatches: list[Mismatch] = []
     is_user_message = request.target["role"] == "user"
@@ -104,10 +106,10 @@ def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary |
 def _candidates(
     request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
-    """Return the turns that begin with a user message and may match, each with the turn before it.
+    """Return the turns that begin with a user message, each with the turn before it.
 
     If the request regenerates the response of ``last``, the turn after ``last`` comes first, because it may be the
-    recorded regeneration. ``last`` comes second.
+    recorded regeneration. ``last`` itself comes second.
     """
     pairs = [
         (turn, previous)
@@ -124,7 +126,6 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the last assistant message that both the request and the recording have."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)
@@ -153,7 +154,6 @@ def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn |
 
 
 def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
-    """Return the turns of a recording, grouped by assistant message."""
     messages: list[list[TurnSummary]] = []
     for turn in entry.turns:
         if not turn.continues or not messages:
@@ -165,8 +165,11 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Search the turns of one message. Return the last turn for which the request has exactly the answers that were
-    recorded up to this turn; otherwise a ``Mismatch``."""
+    """Search the turns of one assistant message for the last turn up to which the recorded answers equal those of the
+    request.
+
+    Returns a ``Mismatch`` if there is no such turn.
+    """
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None
@@ -202,9 +205,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer with the recorded id; if there is none, an answer to a call of the same tool.
-
-    Ids may differ if the model sends no ids.
+    """Return the received answer with the recorded id. If there is none, returns an answer to a call of the same tool,
+    because ids may differ if the model sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

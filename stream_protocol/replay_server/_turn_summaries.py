@@ -1,4 +1,4 @@
-"""Summaries of recorded turns without events, with which requests are compared."""
+"""Summaries of recorded turns, without events. Requests are compared with these summaries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UserPart:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAnswer:
-    """A recorded answer of the user to a tool call."""
+    """The user's answer to a tool call, as the recording contains it."""
 
     id: str
     """The id of the approval, or the ``toolCallId``."""
@@ -48,8 +48,9 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """The content that a request must have to get this turn. A field that was not recorded is ``None``, and matches any
-    request."""
+    """The content that a request must have to get this turn. A field is ``None`` if it was not recorded, and then
+    matches any request.
+    """
 
     number: int
     """The number of the turn in the recording, from 1."""
@@ -87,8 +88,9 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
-    """Yield the texts and files of a user message. Equal files have equal values, whatever the encoding of their
-    URLs."""
+    """Yield the texts and files of a user message. Equal files have equal values, even if their URLs are encoded
+    differently.
+    """
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)
@@ -107,7 +109,9 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """Return the parts of the user message in the recorded request, for a turn without an event of the user."""
+    """Return the parts of the user message in the recorded request. Used for a turn whose events do not contain the
+    user message.
+    """
     if turn.request is None or turn.past:
         return None
     try:
@@ -118,7 +122,6 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """Yield the user's answers to ``calls``, as an event contains them."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

@@ -4,11 +4,11 @@ Where to change what:
 
 - ``_uvicorn_server``: start and shutdown of the server.
 - ``stream_protocol._listener``: the socket of a server.
-- ``_limited_http``: slow clients, connections, open files.
+- ``_limited_http``: limits for connections and slow clients.
 - ``_strict_connection``: limits for the headers of a request, and for the chunks of its body.
-- ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
+- ``_allowed_hosts``: host names, and the warning for servers that other machines can reach.
 - ``_json_lines``: log lines in JSON, without texts of chats.
-- ``_terminal_log``: the log of a terminal.
+- ``_terminal_log``: prints the log on the terminal.
 - ``_gc``: excludes long-lived objects from garbage collection.
 """
 

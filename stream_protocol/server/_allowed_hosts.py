@@ -1,10 +1,10 @@
 """Checks the host name of requests, and warns if other machines can reach the server.
 
 The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). A page of that domain can then read all
-responses of a server on this machine. But it cannot change the ``Host`` header of its requests.
+responses of a server on the visitor's machine. But the page cannot change the ``Host`` header of its requests.
 
-Starlette's ``TrustedHostMiddleware`` reads only the first of several ``Host`` headers, and its error does not name the
-setting to change.
+Starlette's ``TrustedHostMiddleware`` is not used: it reads only the first of several ``Host`` headers, and its error
+does not name the setting to change.
 """
 
 import re
@@ -27,11 +27,12 @@ _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<
 def only_allowed_hosts(
     app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
 ) -> ASGIApp:
-    """Returns the app with a check of the host names in requests. The check depends on the address of ``listener``.
+    """Returns the app with a check of the host names in requests. The address of ``listener`` decides which names are
+    allowed.
 
-    If ``listener`` has a loopback address, only loopback names and the names in ``allowed_hosts`` are allowed. If other
-    machines or a proxy can reach the server, all names are allowed, unless ``allowed_hosts`` is given. Raises
-    ``StreamProtocolError`` for an invalid name.
+    If only this machine can reach the server, loopback names and ``allowed_hosts`` are allowed. If other machines or a
+    proxy can reach it, all names are allowed by default. With ``allowed_hosts``, only these names and loopback names
+    are then allowed. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
@@ -55,8 +56,9 @@ def is_on_loopback(listener: socket.socket) -> bool:
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """Returns the warning for a server that other machines can use without signing in; ``None`` on a loopback
-    address."""
+    """Returns the warning that everybody who reaches the server is one user. Returns ``None`` if ``listener`` has a
+    loopback address.
+    """
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]
@@ -67,9 +69,9 @@ def exposure_warning(listener: socket.socket) -> str | None:
 class AllowedHosts:
     """ASGI middleware that refuses a request with 403 if its ``Host`` header is not allowed.
 
-    A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
-    health check sends this address, which is safe, because DNS rebinding needs a name. ``names``: host names or
-    addresses, without a port; ``.example.com`` includes all subdomains.
+    A ``Host`` may be a loopback name, one of ``names``, or the address to which the client has connected. A load
+    balancer's health check sends such an address. An address is safe, because DNS rebinding needs a host name.
+    ``names``: host names or addresses, without a port. ``.example.com`` includes all subdomains.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
@@ -106,14 +108,17 @@ def _refusal(name: str | None) -> str:
 
 
 def _host_name(host: str) -> str | None:
-    """Return the name or address in a ``Host`` header, without port and final dot, in lower case; ``None`` if
-    invalid."""
+    """Return the name or address in a ``Host`` header, in lower case, without port and final dot. Returns ``None`` for
+    an invalid header.
+    """
     match = _HOST.fullmatch(host.lower())
     return match and (match["name"] or match["ipv6"])
 
 
 def _allowed_name(text: str) -> str:
-    """Return the name as ``AllowedHosts`` compares it. Raises ``StreamProtocolError`` for an invalid name."""
+    """Return an allowed name in lower case, without port and final dot. Raises ``StreamProtocolError`` for an invalid
+    name.
+    """
     name = _host_name(text.removeprefix("."))
     if name is None:
         raise StreamProtocolError(
@@ -123,6 +128,7 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True for a name or address of loopback. Browsers resolve subdomains of ``localhost`` without DNS (RFC
-    6761)."""
+    """Return True for ``localhost``, its subdomains, and loopback addresses. Browsers resolve the subdomains without
+    DNS (RFC 6761).
+    """
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

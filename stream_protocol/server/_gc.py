@@ -1,4 +1,6 @@
-"""Excludes the loaded modules and objects of a server from garbage collection, during which every chat waits."""
+"""Excludes the objects that a server loads at its start from garbage collection, because every chat waits during a
+collection.
+"""
 
 import gc
 from collections.abc import AsyncGenerator
@@ -27,16 +29,16 @@ second threshold of 10, a single scan would visit 100,000 objects and take 40 ms
 
 
 async def tune_gc() -> None:
-    """Loads the modules of a first run, and excludes all present objects from garbage collection.
+    """Loads the modules that a run needs, and excludes all objects that now exist from garbage collection.
 
-    ADK loads about 200,000 objects, which stay until the process ends. Each full collection scans them for 100 ms or
-    more, and all chats wait meanwhile. ADK loads many modules only at its first run. So this function runs an agent
-    with a fake model once, in memory.
+    ADK loads about 200,000 objects, which stay until the process ends. Each full collection would scan them for 100 ms
+    or more, while all chats wait. ADK loads many modules only at its first run. So this function runs an agent with a
+    fake model, in memory.
 
-    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). A higher threshold of the process
-    stays. If the process has switched automatic collection off, it stays off.
+    Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process has a higher
+    threshold or no automatic collection, this setting stays.
 
-    Apps call ``tune_gc`` in their lifespan, after their agents are loaded. The call blocks for up to a second.
+    Call ``tune_gc`` in the lifespan of your app, after your agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.
     """
     await _run_once()

@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
-This library marks the quotes of a chat in its own log records: see ``Quoting``. Other code may log a prompt, a reply or
-a tool's arguments, even in the text of an exception. So of other code's messages, only literals in the source code are
-written, without arguments.
+This library marks quotations of a chat in its own log records with ``Quoting``. Other packages may log a prompt, a
+reply or a tool's arguments, even in the text of an exception. So a message of another package is written without its
+arguments, and only if it is a literal in the source code.
 """
 
 import inspect
@@ -32,11 +32,11 @@ class JsonLines(logging.Formatter):
     """Formats a record as one line of JSON: ``time``, ``severity``, ``logger``, ``message``, and the ids of
     ``ChatIdFilter``.
 
-    An exception becomes ``error_type`` and ``stack`` (file, line and function of each frame), without its text. Records
-    of the loggers in ``whole``, and of their children, are written completely.
+    An exception becomes ``error_type`` and ``stack`` (file, line and function of each frame), without its text.
+    ``whole``: names of loggers. Their records, and those of their child loggers, are written completely.
 
-    Use a handler that formats records inside the logging call. With a queue handler, the formatter cannot find the
-    source code of the call.
+    The handler must format a record inside the logging call. So do not use a queue handler: the formatter could not
+    find the source code of the call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:
@@ -89,7 +89,9 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the record's text if it is a literal in the code that logs it; ``None`` if it was built at run time."""
+    """Return the record's message if it is a literal in the code that logs it. Returns ``None`` if it was created at
+    run time.
+    """
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -104,7 +106,9 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames of a traceback in the order of their calls, without generated code."""
+    """Yield at most ``_TRACE_LIMIT`` innermost frames of a traceback, in the order of the calls. Frames of generated
+    code are left out.
+    """
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

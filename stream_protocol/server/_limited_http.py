@@ -1,13 +1,13 @@
-"""uvicorn's HTTP/1.1 protocol with deadlines and a connection limit. uvicorn has neither.
+"""uvicorn's HTTP/1.1 protocol, extended with deadlines and a connection limit.
 
-This module relies on these parts of uvicorn's ``H11Protocol``:
+The extension uses these parts of uvicorn's ``H11Protocol``:
 
-- ``server_state``: has the open connections.
+- ``server_state``: the open connections.
 - ``transport`` and ``conn``: the connection's transport, and h11's connection.
 - ``send_400_response``: uvicorn calls it for invalid HTTP.
 - ``_unsupported_upgrade_warning``: uvicorn calls it for requests of other protocols.
 
-For the choice of h11, see docs/decisions/server-limits.md.
+``docs/decisions/server-limits.md`` explains why the server uses h11.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERV
 
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
+    """Limits of ``run_server`` for clients. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
     """Maximum number of open connections; lower if the process may open fewer files.
@@ -94,9 +94,9 @@ class ServerLimits:
 
 
 class _InPieces(asyncio.BufferedProtocol):
-    """Buffered protocol that reads at most ``READ_BYTES`` in one step for a ``LimitedHttp``.
+    """asyncio protocol that reads at most ``READ_BYTES`` in one step, and passes the bytes to a ``LimitedHttp``.
 
-    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is not one.
+    Only an ``asyncio.BufferedProtocol`` can limit the bytes of one step, and uvicorn's protocol is not one.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -125,7 +125,7 @@ class _InPieces(asyncio.BufferedProtocol):
 
 
 class LimitedHttp(H11Protocol):
-    """One HTTP connection with limits for its client."""
+    """One HTTP connection that enforces ``ServerLimits``."""
 
     limits: ClassVar = ServerLimits()
     too_many: ClassVar = RareWarning(logger)
@@ -148,9 +148,10 @@ class LimitedHttp(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. Above the limit, closes the connection that has been idle for the longest time.
+        """Accepts the connection. Above the connection limit, closes the connection that has been idle for the longest
+        time.
 
-        If no connection is idle, responds with 503.
+        If no connection is idle, the new connection gets 503.
         """
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
@@ -176,11 +177,13 @@ class LimitedHttp(H11Protocol):
         """Logs nothing, because a request for another protocol is not an error."""
 
     def send_400_response(self, msg: str) -> None:
-        """Sends a 400 for invalid HTTP, and closes the connection. uvicorn's method fails if a response has begun."""
+        """Sends a 400 for invalid HTTP, and closes the connection. uvicorn's own method fails if a response has already
+        begun.
+        """
         self._close(BAD_REQUEST)
 
     def look(self) -> None:
-        """Closes the connection if the client is too slow. Runs every ``LOOK_SECONDS``."""
+        """Closes the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         self._see_phase()
         self._look_at_writing()
@@ -224,12 +227,16 @@ class LimitedHttp(H11Protocol):
             self._close(SERVICE_UNAVAILABLE)
 
     def waiting_seconds(self) -> float | None:
-        """Returns the seconds for which the server has waited for a head; ``None`` if it is not waiting for one."""
+        """Returns the seconds for which the server has waited for the headers of a request. Returns ``None`` if it is
+        not waiting for headers.
+        """
         waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection to make room for another. Unless it is idle after a response, the client gets 503."""
+        """Closes this connection to make room for another. The client gets 503, unless the connection is idle after a
+        response.
+        """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 
     def _close(self, response: bytes | None) -> None:

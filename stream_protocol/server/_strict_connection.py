@@ -1,4 +1,4 @@
-"""h11's connection, with limits for small requests that take much time.
+"""h11's connection, with limits against small requests that take much time.
 
 h11 parses each header and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large
 chunks.
@@ -30,11 +30,12 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 
 
 class StrictConnection(h11.Connection):
-    """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
+    """h11 connection that refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two
+    declared lengths.
 
-    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks, but a proxy may use the length. They
-    would disagree on where the next request begins (request smuggling). nginx and Node also refuse such requests (RFC
-    9112, 6.3).
+    A request may have both a ``Content-Length`` and a chunked body. h11 then uses the chunks, but a proxy may use the
+    length. h11 and the proxy would disagree on where the next request begins (request smuggling). nginx and Node also
+    refuse such requests (RFC 9112, 6.3).
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class StrictConnection(h11.Connection):
             raise h11.RemoteProtocolError("too many chunks")
 
     def _count_lines(self) -> None:
-        """Refuse headers or trailers with too many lines, before h11 parses them."""
+        """Refuse headers or trailers with too many lines, before h11 parses these lines."""
         if self.their_state is h11.IDLE:
             unread = self.trailing_data[0]
         elif self.their_state is h11.SEND_BODY and self._is_chunked and not self._is_within_chunk:

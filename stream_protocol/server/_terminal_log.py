@@ -1,4 +1,4 @@
-"""Prints the log of a server process."""
+"""Provides ``log_to_terminal``, which prints the log of a server process."""
 
 import logging
 import sys
@@ -22,20 +22,20 @@ LINE_LIMIT: Final = 600
 def log_to_terminal(
     *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
 ) -> None:
-    """Prints the process's log on stderr. Call ``log_to_terminal`` in the main function of a server.
+    """Prints the log of the process on stderr. Call this function in the main function of a server.
 
-    ``"text"`` prints warnings and errors, each on one line with the id of its chat. ADK's warnings about its own
-    experimental features are left out. With ``verbose``, all warnings are printed, and indented tracebacks follow the
-    errors. Lines may quote chats. Control characters are escaped.
+    With ``"text"``, warnings and errors are printed, each on one line with the id of its chat. Lines may quote chats.
+    Control characters are escaped. ADK's warnings about its own experimental features are left out. ``verbose`` adds
+    these warnings, and indented tracebacks below the errors.
 
-    ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. Each run adds a line
-    at its end. No line quotes a chat. For a record of another package, only a message that is a literal in the source
-    code is printed, without its arguments. Records of the loggers in ``whole`` are printed completely. Uncaught
-    exceptions and Python's warnings also become lines of JSON. With ``verbose``, this library's debug records are
-    printed, too.
+    With ``"json"``, each record is printed as one line of JSON, with the ids of its chat, run, user and trace. The log
+    also has a line for the end of each run. No line quotes a chat. A message of another package is printed without its
+    arguments, and only if it is a literal in the source code. ``whole``: names of loggers whose records are printed
+    completely. Uncaught exceptions and Python's warnings also become lines of JSON. ``verbose`` adds this library's
+    debug records.
 
-    With ``"text"``, this function does nothing if the root logger has a handler, so the app's own setup is kept. With
-    ``"json"``, this function replaces the root logger's handlers that print on a stream.
+    If the root logger already has a handler, ``"text"`` does nothing, so that the app's own setup stays. ``"json"``
+    replaces the root logger's stream handlers.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))
@@ -65,7 +65,7 @@ def log_to_terminal(
 
 
 class _OneLine(logging.Formatter):
-    """Formats a log record on one line, with a sentence that explains its exception."""
+    """Formats a log record on one line, with a sentence that explains the record's exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
@@ -76,8 +76,9 @@ class _OneLine(logging.Formatter):
 
 
 class _WithTraceback(logging.Formatter):
-    """Formats a log record with its traceback. Later lines are indented, so that no quoted text looks like a new
-    record."""
+    """Formats a log record with its traceback. All lines but the first are indented, so that no quoted text looks like
+    a new record.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n  ".join(map(printable, super().format(record).splitlines()))
@@ -87,24 +88,24 @@ class _WithTraceback(logging.Formatter):
 
 
 def _beginning(record: logging.LogRecord) -> str:
-    """Return the beginning of a line: the level and the chat, which distinguishes chats that run at the same time."""
     chat_id = getattr(record, "chat_id", "")
     chat = f"chat {printable(chat_id)}: " if chat_id and chat_id not in _ids(record) else ""
     return f"{record.levelname}: {chat}"
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts in a record of this library that must not be redacted, such as a run's id, which looks like an
-    API key."""
+    """Return the texts in a record of this library that must not be redacted. For example, the id of a run looks like
+    an API key.
+    """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 
 
 def log_lost_errors() -> None:
-    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, such as in
+    """Logs exceptions that end a thread or the process. Also logs exceptions that Python cannot raise, for example in
     ``__del__``.
 
-    Hooks that other code has set are kept.
+    Hooks that other code has set stay.
     """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread

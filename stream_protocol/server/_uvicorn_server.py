@@ -66,21 +66,21 @@ class StreamingService(Protocol):
     """A service with open streams, such as ``ChatService``."""
 
     async def drain(self) -> None:
-        """Starts no more streams from now on. Returns when all streams of this process have ended."""
+        """Starts no new streams. Returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
 
 
 class ChatServer(uvicorn.Server):
-    """A uvicorn server that ends the streams before it waits for their connections to close.
+    """A uvicorn server that ends all streams before it waits for their connections to close.
 
-    SIGTERM: for up to ``drain`` seconds, the server still accepts connections. Responses continue, also those that show
-    runs of other workers. As soon as there are no more requests, the server closes its sockets, its idle connections
-    and the service.
+    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. Responses
+    of runs that other workers execute also continue. As soon as no request is left, the server closes its sockets, its
+    idle connections and the service.
 
-    SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a second signal, the
-    server stops waiting, and the process ends soon.
+    After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server stops the runs immediately. After a second signal,
+    it no longer waits for open connections, and the process ends soon.
     """
 
     ends_streams: Final = True
@@ -103,8 +103,7 @@ class ChatServer(uvicorn.Server):
         self._out_of_files = RareWarning(logger)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Starts the shutdown, or shortens it. Each signal calls this method between any two steps of the event
-        loop."""
+        """Starts the shutdown. A second signal shortens it."""
         if self.should_exit:
             self.force_exit = True
         if sig == signal.SIGINT:
@@ -112,7 +111,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. From now on, this object handles asyncio's errors about connections."""
+        """Starts the server. Also limits how often asyncio logs that the process has too many open files."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -123,11 +122,11 @@ class ChatServer(uvicorn.Server):
             self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Lets the runs end, and then stops the server.
+        """Waits until the runs have ended, at most ``drain`` seconds, and then stops the server.
 
-        After the runs, or after ``drain`` seconds, the server refuses connections, and then closes the service. Clients
-        of unfinished runs get an ``abort``. No request may arrive later, because the stores are then closed. uvicorn
-        itself would close the service only after all responses have ended.
+        After this wait, the server refuses connections, so that no request arrives after the stores are closed. It then
+        closes the service, and clients of unfinished runs get an ``abort`` chunk. uvicorn itself would close the
+        service only after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -141,8 +140,9 @@ class ChatServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
-        """Wait until ``is_over()`` is true: at most ``seconds``, and after a second signal at most ``forced_seconds``
-        more."""
+        """Wait until ``is_over()`` is true, for at most ``seconds``. After a second signal, wait for at most
+        ``forced_seconds`` more.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not is_over() and loop.time() < deadline:
@@ -168,10 +168,11 @@ CANCELLED: Final = "CancelledError"
 
 
 class RareRecords(logging.Filter):
-    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``.
+    """Filter for uvicorn's log that passes each message at most once in ``WARNING_SECONDS``. Without the filter,
+    uvicorn logs each request with invalid HTTP.
 
-    A record with a traceback always passes. uvicorn logs each request with invalid HTTP. It also logs when the server
-    disconnects a client during a response. This library logs the reason, so the filter drops uvicorn's record.
+    A record with a traceback always passes. uvicorn's record about a response that the server has cut off is dropped,
+    because this library logs the reason.
     """
 
     def __init__(self) -> None:
@@ -209,15 +210,15 @@ def run_server(
 ) -> None:
     """Serves ``app`` until the process gets SIGINT or SIGTERM.
 
-    ``announce``: called once with the server's URL, when the server accepts connections.
+    ``announce``: called once with the server's URL, as soon as the server accepts connections.
 
-    ``limits``: the limits for clients; by default ``ServerLimits()``.
+    ``limits``: the limits for clients. The default is ``ServerLimits()``.
 
-    ``before_accepting``: awaited before connections are accepted, for example ``tune_gc``. New connections wait
-    meanwhile.
+    ``before_accepting``: coroutine function that is awaited before connections are accepted, for example ``tune_gc``.
+    New connections wait until it has returned.
 
-    ``drain``: seconds that runs may continue after SIGTERM. No new runs start meanwhile. SIGINT, SIGHUP and any second
-    signal end the runs.
+    ``drain``: seconds that runs may continue after SIGTERM. No new runs start in this time. SIGINT, SIGHUP and any
+    second signal stop the runs.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_interface("service", service, StreamingService, "a ChatService")
@@ -246,7 +247,7 @@ def run_server(
 
 @contextmanager
 def rare_records() -> Iterator[None]:
-    """Context manager: apply ``RareRecords`` to the log of uvicorn's server."""
+    """Context manager: adds the filter ``RareRecords`` to the log of uvicorn's server."""
     uvicorns, rare = logging.getLogger("uvicorn.error"), RareRecords()
     uvicorns.addFilter(rare)
     try:
@@ -257,8 +258,9 @@ def rare_records() -> Iterator[None]:
 
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
-    """Context manager: handle SIGHUP, the signal of a closed terminal, like Ctrl+C, unless it is ignored, as after
-    ``nohup``."""
+    """Context manager: handles SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
+    after ``nohup``, the signal stays ignored.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         yield
@@ -273,7 +275,7 @@ def ending_with_terminal() -> Iterator[None]:
 def connections_within_files(wanted: int) -> int:
     """Return the number of connections that the limit of open files allows, but at most ``wanted``.
 
-    Raises the process's soft limit if necessary, as nginx, Go and the JVM do.
+    If necessary, raises the process's soft limit of open files, as nginx, Go and the JVM do.
     """
     if sys.platform == "win32":  # sockets do not count as files on Windows
         return wanted

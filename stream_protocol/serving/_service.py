@@ -1,4 +1,4 @@
-"""The public methods of the chat service. The package ``requests`` handles each request."""
+"""The public methods of the chat service. The package ``requests`` implements them."""
 
 from __future__ import annotations
 
@@ -56,42 +56,45 @@ class ChatService:
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. Later requests cannot begin runs."""
+        """True until ``drain`` or ``aclose`` is called. After that, requests cannot begin runs."""
         return not self._draining
 
     @property
     def max_file_bytes(self) -> int:
-        """The size limit of an attached file, in decoded bytes."""
+        """The size limit of one attached file, in decoded bytes."""
         return self._context.max_file_bytes
 
     async def unready(self) -> tuple[str, ...]:
-        """Returns the unreachable stores, for readiness probes: ``run log``, ``session store``, ``engine``.
+        """Returns the names of the unreachable stores, for readiness probes: ``run log``, ``session store``,
+        ``engine``.
 
-        A run needs all stores. The call takes at most a second, and the result is cached for a second.
+        A run needs all stores. The call takes at most a second, and its result is cached for a second.
         """
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
         """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing.
 
-        ``create_app`` and ``chat_router`` call ``start`` when the server starts. Otherwise the first request that needs
-        the engine starts the recovery.
+        ``create_app`` and ``chat_router`` call ``start`` when the server starts. Otherwise, the first request that
+        needs the engine starts the recovery.
         """
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
         """Counts a request of the user. Raises ``ChatRequestError`` (429) if the user has sent too many requests.
 
-        ``foreign``: True if a page of another site has sent the request. Such requests have a separate allowance, so
-        that other sites cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this
-        method. A route of your own must call it before it reads the body, unless the request is a stop.
+        ``foreign``: True if a page of another site has sent the request. These requests have a separate limit, so that
+        other sites cannot use up the user's limit.
+
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. In your own routes, call it before you read
+        the body, unless the request is a stop.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a new counter for the bytes of one response to the user, as ``ChatEndpoints`` uses it.
+        """Returns a new counter for the bytes of one response to the user.
 
         ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together. Use a counter in your own
         routes that send histories or artifacts.
@@ -104,13 +107,15 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        The caller may read the events slowly. If the response to an equal request is still running, returns that
-        response. A new message interrupts the chat's active run (see ``on_busy``). An approval or a client tool's
-        output waits until the active run has ended. Raises ``ChatRequestError`` for a refused request, which stores
-        nothing, and neither starts nor interrupts a run.
+        The run does not wait for a slow caller. If the response to an equal request is still running, returns that
+        response. A new message interrupts the active run of the chat (see ``on_busy``). An approval, or the output of a
+        client tool, waits until the active run has ended.
 
-        If an approval or an output waits for more than ``stop_timeout``, its response begins without chunks, so that no
-        client or proxy times out. If the service then refuses the request, the response is one ``error`` chunk.
+        If this wait takes longer than ``stop_timeout``, the response begins without chunks, so that no client or proxy
+        times out. If the request is refused after that, the response is one ``error`` chunk.
+
+        Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and neither starts nor
+        interrupts a run.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -124,15 +129,15 @@ class ChatService:
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
-        """Returns the response of ``respond`` as parsed chunks, for servers with a different transport."""
+        """Returns the response of ``respond`` as parsed chunks, for servers that do not use SSE."""
         return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat as SSE events, from the ``start`` chunk on; ``None`` if no response is
         running.
 
-        The events contain the whole message, including its content from earlier responses. Returns ``None`` for chats
-        of other users.
+        The events contain the whole message, with its content from earlier responses. Returns ``None`` for chats of
+        other users.
         """
         with self.in_progress:
             key = chat_key(user_id, chat_id)
@@ -171,10 +176,11 @@ class ChatService:
         During a run, the messages include the stored part of the run's message. Tool calls without a result are shown
         as unfinished.
 
-        ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The estimated size of the
-        messages is counted before they are created. If they do not fit into the memory limit within some seconds,
-        raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text. The chat routes pass
-        False, and encode each file only when they send the file.
+        ``artifact_base``: see ``RunOverrides``. ``encoded``: True to get the URLs of files as text. The chat routes
+        pass False, and encode each file only when they send the file.
+
+        ``memory``: a counter from ``hold_memory``, which first counts the estimated size of the messages. If the
+        messages do not fit into the memory limit within some seconds, raises ``ChatRequestError`` (429, 503).
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -183,13 +189,14 @@ class ChatService:
             return await self._reads.chat(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
-        """Returns True if this user has the chat. Always returns True if the client keeps the history."""
+        """Returns True if this user has the chat. If the client keeps the history, always returns True."""
         with self.in_progress:
             return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
-        """Returns an artifact of a chat; the newest version by default. Raises ``ChatRequestError`` (404) if this user
-        has no such chat or artifact."""
+        """Returns an artifact of a chat, by default its newest version. Raises ``ChatRequestError`` (404) if this user
+        has no such chat or artifact.
+        """
         check_text("name", name)
         check_count("version", version, minimum=0, or_none=True)
         return await self._reads.artifact(chat_key(user_id, chat_id), name, version)
@@ -203,14 +210,14 @@ class ChatService:
         search: str = "",
         archived: bool = False,
     ) -> ChatListPage:
-        """Returns a page of the user's chats, newest first.
+        """Returns a page of the list of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and ``archived``.
-        Each chat is on exactly one page, even if chats change before the next page is read. ``search``: a text of up to
-        200 characters that the title must contain, in upper or lower case. ``archived``: True for the archived chats,
-        False for all other chats.
+        ``cursor``: the ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and
+        ``archived``. ``search``: a text of up to 200 characters that the title must contain, in upper or lower case.
+        ``archived``: True for the archived chats, False for all other chats.
 
-        Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
+        Each chat is on exactly one page, even if chats change while the pages are read. Raises ``ChatRequestError``
+        (422) for a search that is too long, or a cursor of a different list.
         """
         check_text("user_id", user_id)
         check_count("limit", limit)
@@ -221,7 +228,7 @@ class ChatService:
             return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
 
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
-        """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
+        """Changes the title of a chat, or archives the chat: ``changes={"title": "Rome", "archived": True}``.
 
         The change does not affect an active run. Returns the chat's new entry in the list of chats. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for invalid changes.
@@ -230,20 +237,22 @@ class ChatService:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
 
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
-        """Chooses a version of a message.
+        """Makes a chat continue from a chosen version of a message.
 
-        The chat then shows this version, and the messages that followed when the chat last showed it. New messages are
-        added after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be chosen
-        again. Session state and artifacts are restored to this version, as after an edit. Raises ``ChatRequestError``:
-        404 if this user has no such chat or version, 409 while a response is running.
+        The chat then shows this version, and the messages that followed this version when it was last shown. New
+        messages are added after these messages. Session state and artifacts are restored to this version, as after an
+        edit.
+
+        ``version_id``: one of ``MessageVersions.ids``; may also be the version that the chat shows now. Raises
+        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
             await choose_version(self._context, user_id, chat_id, version_id)
 
     async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
-        """Writes session state that the client shares with the agent: see ``SharedState``. Returns the whole new shared
-        state.
+        """Changes session state that the client shares with the agent: see ``SharedState``. Returns the whole new
+        shared state.
 
         An active run on any worker applies the change at its next step. Without an active run, the next run applies the
         change. Raises ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
@@ -252,7 +261,7 @@ class ChatService:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``.
+        """Stops the active run of a chat, if the chat has one. The response of the run immediately ends with ``abort``.
 
         A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
@@ -264,11 +273,11 @@ class ChatService:
     async def steer(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> SteeringOutcome:
-        """Sends a message of the user to the chat's active run, whichever worker executes it.
+        """Sends a message of the user to the active run of the chat, on any worker.
 
         The agent reads the message before its next model call. If the run makes no more model calls, a new run begins
-        with the message. A message that is sent twice reaches the agent only once. ``request``: a request with only
-        this message.
+        with the message. If a message is sent twice, the agent reads it once. ``request``: a request with only this
+        message.
 
         Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
         edit or without ``history="server"``, and 429 if too many messages wait.
@@ -279,22 +288,25 @@ class ChatService:
             return await steer(self._context, request, user_id, overrides)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the run of a chat, then deletes the chat and its artifacts. Raises ``ChatRequestError``: 404 if this
-        user has no such chat, 503 if the run does not end in time."""
+        """Stops the active run of a chat, then deletes the chat and its artifacts. Raises ``ChatRequestError``: 404 if
+        this user has no such chat, 503 if the run does not end in time.
+        """
         check_text("chat_id", chat_id)
         with self.in_progress:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets for an exception: the text of ``on_error``, masked by default."""
+        """Returns the error text that a client gets for an exception: the text of ``on_error``. By default, this text
+        hides the exception.
+        """
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 
     async def drain(self) -> None:
-        """Refuses new runs, and waits until all active runs have ended and are stored.
+        """Refuses new runs, and waits until the ends of all active runs are stored.
 
-        A request that would begin a run gets 503 with ``Retry-After``. All other requests are served. Call ``drain`` at
-        the shutdown of the server, before ``aclose``, and with a timeout: ``asyncio.wait_for(service.drain(), 30)``.
+        A request that would begin a run gets 503 with ``Retry-After``. All other requests are served. At the shutdown
+        of the server, call ``drain`` before ``aclose``, with a timeout: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()

@@ -41,16 +41,21 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class SyncChatService:
-    """A ``ChatService`` on a separate event loop, in one background thread for each process.
+    """A ``ChatService`` for servers without an event loop. It runs on an event loop in one background thread for each
+    process.
 
     All requests share this event loop, because client libraries of models keep connections, and a connection belongs to
     one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
-    raises, the next request calls it again. A forked process calls ``make`` again, so the server can fork at any time.
-    ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
-    detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: other origins whose
-    pages may change data, in addition to this server's pages. The method ``admit`` refuses all others.
+    raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
+    time.
+
+    ``keep_alive``: after this number of seconds without data, the stream sends a comment; ``None`` for no comments. A
+    WSGI server detects a disconnected client only when it sends data, such as a comment.
+
+    ``allow_origins``: other origins whose pages may change data, in addition to this server's pages. The method
+    ``admit`` refuses requests from all other origins.
 
     When the process exits, ``close`` is called. A signal that kills the process skips this call, so handle the signal.
     """
@@ -79,8 +84,8 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that changes data if a page of another site has sent it. Call ``admit`` first in each
-        request.
+        """Refuses a request that changes data if a page of another site has sent it. Call ``admit`` at the start of
+        each request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -95,8 +100,8 @@ class SyncChatService:
         chunks.
 
         The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. If the client
-        disconnects, the WSGI server closes the iterator, which counts as a disconnect. For a refused request, the call
-        itself raises ``ChatRequestError``, before the first event is read.
+        disconnects, the WSGI server closes the returned iterator. A refused request raises ``ChatRequestError`` from
+        this call, before the first event is read.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -109,8 +114,9 @@ class SyncChatService:
         return self._iterate(self.run(respond))
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
-        """Calls any method of the service, and awaits its result: ``run(lambda service:
-        service.chats(user_id="ann"))``."""
+        """Calls any method of the service, and returns its result: ``run(lambda service:
+        service.chats(user_id="ann"))``.
+        """
         check_callable("do", do, ("service",))
         portal, service = self._start()
         try:
@@ -120,11 +126,11 @@ class SyncChatService:
             raise
 
     def close(self) -> None:
-        """Stops all runs, and waits until they have ended. Their streams end with ``abort``. Later requests are refused
-        (503).
+        """Stops all runs, and waits until they have ended. The responses of these runs end with ``abort``. Later
+        requests are refused (503).
 
-        The background thread continues, because some streams may not have ended yet. It is a daemon thread, so the
-        process can exit.
+        The background thread continues, because clients may still read responses. It is a daemon thread, so the process
+        can exit.
         """
         with self._lock:
             self._closed = self._service is None
@@ -154,7 +160,6 @@ class SyncChatService:
                     self._leave(portal, events)
 
     def _leave(self, portal: BlockingPortal, events: AsyncGenerator[bytes]) -> None:
-        """Close a stream whose client has disconnected."""
         try:
             closing = portal.start_task_soon(events.aclose)
         except RuntimeError:  # called by the garbage collector, in the thread of the event loop
@@ -176,8 +181,7 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Reset this object in a forked process, which has no background thread. The copied lock may stay locked
-        forever."""
+        """Reset this object in a forked process, which has no background thread."""
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
@@ -189,10 +193,8 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends, and return its portal.
-
-    anyio's own ``start_blocking_portal`` waits for its thread at its end, and would wait forever in a forked process.
-    """
+    """Start an event loop in a daemon thread that never ends, and return its portal."""
+    # anyio's `start_blocking_portal` would wait forever for its thread in a forked process.
     portal: Future[BlockingPortal] = Future()
 
     async def serve() -> None:

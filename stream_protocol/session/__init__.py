@@ -1,4 +1,4 @@
-"""Reads a stored session, builds its message history, and decides what the agent must run for a request.
+"""Reads a stored session, builds its message history, and decides which run a request starts.
 
     stored events -> Transcript: turns, calls, hidden events
                        |                    |
@@ -14,23 +14,23 @@ The package does no I/O and reads no clock. Suggested order of reading: ``transc
 Where to change what:
 
 - ``transcript``: reads a session from its stored events: turns, calls, hidden events, versions of messages.
-- ``_page_values``: context and state that the client sends, and the types that the app declares.
+- ``_page_values``: checks the client's context and state against the types that the app declares.
 - ``_planning``: decides what a request starts, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
-- ``_request_plans``: the types of plans, and the user's decisions for the audit trail.
+- ``_request_plans``: the types of plans, and the user's decisions that the audit trail records.
 - ``_submitted_answers``: finds the pending call for each of the user's answers, and validates the answers.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
 - ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
 - ``_run_output``: finds text that a run has streamed, but ADK has not stored.
-- ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
+- ``_interrupted_runs``: creates the missing responses to calls after a stop, an error, or the failure of a tool.
 - ``_storable_events``: replaces values that ADK's stores refuse or change.
 - ``_run_input``: builds the input for ADK.
 - ``_client_history``: reads chats whose client sends the history with each request.
 - ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
-- ``_user_message``: converts the user message between its forms.
+- ``_user_message``: converts a user message between UI message, ADK event and stored record.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
 """
 

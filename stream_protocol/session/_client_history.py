@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
-The server does not check the history, so a forged history must harm only the client itself. The model reads the
-history, but no call in the history is executed. Approvals are refused, because the server has not stored the arguments
-of the approved call.
+The server cannot verify this history: the client may have changed it. So the server never executes the calls in the
+history. Only the model reads the history. The server refuses approvals, because it has not stored the arguments of the
+approved call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ messages.
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """The result of ``restore_client_history``: the events of the history, and what to run for the last message."""
+    """Result of ``restore_client_history``: the history as events, and the decision about what to run."""
 
     events: list[Event]
     """The events before the last message, for an empty session."""
@@ -45,11 +45,13 @@ class RestoredHistory:
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """Convert the request's earlier messages to events, and decide what to run for the last message.
+    """Convert the history in a request to events, and decide what to run for the last message.
 
-    The last message is a user message, or an assistant message with outputs of client tools.
+    The history consists of all messages before the last one. The last message is a user message, or an assistant
+    message with outputs of client tools.
 
-    ``agent``: the root agent's name. ``agents``: other possible authors. Raises ``ChatRequestError``.
+    ``agent``: the root agent's name. ``agents``: the names of other agents that may have written messages. ``mode``:
+    see ``HistoryMode``. Raises ``ChatRequestError`` for messages that are invalid or contain approvals.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -84,12 +86,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the ``toolCallId`` of each tool call in these messages. In the events, the calls have other ids."""
+    """Return the ``toolCallId`` of each tool call in the messages."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step of the message, except calls that the model's provider executed."""
+    """Return the tool calls in the last step of the message. Calls that the model's provider executed are left out."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

@@ -1,7 +1,8 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
-For an edit, some UI libraries send a new message after a shorter history. A browser tab that lacks the newest messages
-also sends a shorter history. So the app decides how to handle a shorter history.
+A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries cut the history to
+edit a message, and send the edited message as a new one. Or the browser tab has not loaded the newest messages. The
+app's ``TruncatedHistory`` decides what the server does in both cases.
 """
 
 from __future__ import annotations
@@ -54,8 +55,11 @@ def plan_user_message(
     known_key: str | None,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
-    """Return the ``RequestPlan`` for the user message of a request. See ``plan`` for the keyword arguments.
-    ``content``: the texts and files of the message, if they are already known."""
+    """Decide what to run for the user message of a request.
+
+    ``content``: the texts and files of the message; ``None`` to read them from the request. The function ``plan``
+    documents the other keyword arguments.
+    """
     message = request.target
     stored = transcript.find_user_message(message["id"])
     if stored is None:
@@ -82,10 +86,11 @@ def _plan_run(
     truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
-    """Return the plan for a user message that starts a run.
+    """Return the plan for a user message that starts a run. ``stored``: the stored turn of the message; ``None`` if the
+    message is not stored.
 
-    ``stored``: the stored turn of this message; ``None`` if the message is not stored. Then the request's ``trigger``
-    is ignored, because the request may repeat a failed regeneration.
+    A request to regenerate the reply may name a message that is not stored, because a failed regeneration has removed
+    the message. Such a message counts as new.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -116,10 +121,12 @@ def _plan_run(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages to keep when the agent replies to a message again.
+    """Return the ids of the steering messages to keep when the agent replies to a user message again. A steering
+    message is a message that the user sends while the agent works.
 
-    If the newest message is sent again unchanged, the new reply keeps all steering messages that no model call has
-    read. If the stored reply is incomplete, the new reply also keeps the steering messages that a model call has read.
+    ``stored``: the turn of the user message. If the user message was edited, or is not the newest, no steering message
+    is kept. Otherwise, the steering messages that no model call has read are kept. If the stored reply is incomplete,
+    the turn's other steering messages are kept, too.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -132,11 +139,12 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 def turn_to_rewind(
     request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
 ) -> Turn | None:
-    """Return the first stored turn to remove before a user message is stored; ``None`` if no turn is removed. All later
-    turns are also removed.
+    """Return the first turn that a rewind must remove before a user message is stored; ``None`` if no rewind is needed.
+    The rewind also removes all turns after the returned turn.
 
-    ``stored``: see ``_plan_run``. Raises ``ChatRequestError`` (409) if an earlier turn shares its invocation with the
-    turn to remove, because a rewind would remove both turns.
+    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. Raises ``ChatRequestError``
+    (409) if the turn to remove shares its invocation with a turn before it, because ADK can rewind only whole
+    invocations.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -147,21 +155,19 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation."""
+    """Return True if no turn before ``turn`` has events of the same invocation."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
 
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
-    """Return the first stored turn that is missing in the request's history; ``None`` if the history is complete.
+    """Return the first stored turn that is missing in the request's messages; ``None`` if no turn is missing.
 
-    - A turn is present if the request has one of its messages. After a lost connection, the agent's reply may be
-      missing.
-    - If the request has no earlier user messages, all stored turns are missing.
-    - If none of the request's earlier user messages is stored, the result is ``None``: the history is not from this
-      session.
+    - A turn is missing if the request has no message of this turn or of a later turn.
+    - If the request has earlier user messages, and no earlier message is stored, the result is ``None``. These messages
+      are not from this session.
 
-    Raises ``ChatRequestError`` (409) for a message that a rewind has removed.
+    Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """
     if not request.has_history:
         return None
@@ -179,7 +185,8 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a stored user message, with the user's changes."""
+    """Return the texts and files for a new reply to a stored user message. A regeneration without an edit uses the
+    stored texts and files. Any other request uses the texts and files of ``message``."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -197,8 +204,8 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the text of the request's ``message`` differs from the stored text. Some clients edit a message in
-    place, and then request a regeneration.
+    """Return True if the text of the request's ``message`` differs from the stored text. Some clients change the text
+    of a message, and then send a request to regenerate the reply.
 
     Files are not compared. After a reload, a client may have a link or a line of text in place of a file.
     """
@@ -212,16 +219,17 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Turn]) -> Iterator[TextOrFile]:
-    """Return the texts and files of an edited message. A link to an artifact becomes the saved file."""
+    """Return the texts and files of an edited message, with a ``SavedFile`` in place of each link to a saved
+    artifact."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 
 
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
-    """Return the files that ADK saved as artifacts for any version of a message: artifact path -> file. A client may
-    still show a file that an edit has removed.
+    """Return the files of a user message that ADK saved as artifacts: artifact path -> file. All stored versions of the
+    message count, because a client may still show a file that an edit has removed.
 
-    The caller must load each file only once, because a small request can have many equal links.
+    A small request can have many links to one file, so the caller must load each file only once.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

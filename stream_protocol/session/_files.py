@@ -60,7 +60,7 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` replaces the file."""
+    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` is in the file's place."""
 
     line: str
     artifact: str
@@ -73,7 +73,7 @@ class SavedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """The message part that contains the bytes of a file."""
+    """Reference to the message part that contains the bytes of a file."""
 
     index: int
     event_id: str | None = None
@@ -103,10 +103,10 @@ TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 
 @dataclass(frozen=True, kw_only=True)
 class FilePolicy:
-    """Limits for files attached to a message, and the form in which the agent's files are sent.
+    """Limits for the files that users attach, and the form (link or bytes) in which clients get artifacts.
 
     This library never fetches a link. But some model adapters fetch links on your server's machine. For example,
-    LiteLlm fetches links for providers that accept only files. With such an adapter, set ``schemes={"data"}`` if your
+    LiteLlm fetches links for providers that do not accept links. With such an adapter, set ``schemes={"data"}`` if your
     server can reach an internal network.
 
     Raises ``StreamProtocolError`` for an invalid scheme or size.
@@ -139,8 +139,8 @@ class FilePolicy:
         check_text("artifact_base", self.artifact_base, or_none=True)
 
     def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
-        """Raises ``ChatRequestError`` for a refused file: 413 for its size, 415 for its media type, 422 for its URL
-        scheme."""
+        """Raise ``ChatRequestError`` for the first refused file: 413 for its size, 415 for its media type, 422 for its
+        URL scheme."""
         for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
@@ -204,8 +204,11 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes in little time and memory. The escapes are decoded as quoted-printable, because Python's
-    decoder for this encoding is written in C. ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
+    """Decode the percent escapes of a data URL.
+
+    Uses Python's decoder for quoted-printable text. The standard function ``unquote_to_bytes`` needs a gigabyte of
+    memory for 30 MiB of escapes.
+    """
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

@@ -1,11 +1,11 @@
 """Converts the stored responses of a session or a recording to UI messages.
 
-Each response passes through the converter and the AI SDK's reducer, so the messages equal those of a live client. Later
-events change earlier parts:
+Each response passes through the converter and through a Python version of the AI SDK's reducer. So the messages equal
+those of a client that received the stream. Some events change messages that come before them:
 
 - The user's answer to an approval request is added to the part of the call.
 - A result in a later turn is added to the message with the call.
-- A call that cannot be answered any more gets an error.
+- A call that the user can no longer answer gets an error.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _WAITING: Final = ("input-available", "approval-requested")
 def session_to_messages(
     session: Session | dict[str, Any], *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
-    """Return the messages of a chat, with the ids and parts that a live client received.
+    """Return the messages of a chat, with the ids and parts that a client received when the messages were streamed.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter options with which you serve the chat. ``running``: True if the newest run has not ended. In this
-    case, unanswered calls of the newest run get no error.
+    converter options with which you serve the chat. ``running``: True if the newest run has not ended. In this case,
+    unanswered calls of the newest run get no error.
 
     A user message has the id that the client sent, or the id of its event. Calls that start task-mode agents are
     hidden.
@@ -81,8 +81,8 @@ def transcript_to_messages(
     encoded: bool = True,
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep a file's data URL
-    as a ``DataUrl``."""
+    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: True for data URLs as strings,
+    False for ``DataUrl`` objects."""
     options.pop("on_error", None)  # the text of an `error` chunk is not in the message
     options = hide_task_agents(find_task_agents(transcript.stored), options)
     settings = HistorySettings(encoded=encoded, **options)
@@ -97,15 +97,15 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the user's steering messages that the run did not read because its worker died."""
+    """Return the steering messages (sent while the agent worked) that no model call has read."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Converter settings for histories. Chunks get placeholder URLs in place of the agent's files, until ``fill``
-    replaces the placeholders. So each file is encoded only once.
+    """Converter settings for histories. Each file of the agent first gets a placeholder as its URL. The method ``fill``
+    replaces the placeholders in the finished message, so each file is encoded only once.
 
-    ``encoded``: True if the final URL of a file is a text, False if it is a ``DataUrl``.
+    ``encoded``: True if ``fill`` inserts URLs as strings, False for ``DataUrl`` objects.
     """
 
     def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
@@ -123,13 +123,13 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents inside tool calls. Their files get real URLs, because ``fill`` does not change the
-        outputs of calls."""
+        """The settings for agents inside tool calls. Their files have real URLs from the beginning, because ``fill``
+        replaces no placeholders in tool outputs."""
         return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook
-        keeps the real URL, the result has the placeholder again."""
+        """Return the chunks that the app's hook ``transform`` returns for a chunk. The hook gets a file with its real
+        URL. If the hook returns the file with this URL, the placeholder replaces the URL again."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -152,9 +152,9 @@ class HistorySettings(Settings):
 
 
 class PageMessages:
-    """Builds the messages of a chat. Begin each turn, then add its responses in order.
+    """Builds the messages of a chat. For each turn, call ``begin_turn``, and then add the turn's responses in order.
 
-    Keeps all complete events, because a later event may have the result of a call in any earlier message.
+    Stores all complete events, because the result of a call can come in a later turn than the call.
     """
 
     def __init__(self) -> None:
@@ -163,19 +163,22 @@ class PageMessages:
         self._calls = CallMessages[_PageTurn]()
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """``message_id``: the id of the turn's assistant message. ``call_ids``: the client ids of earlier tool
-        calls."""
+        """Begin a turn, which is a user message and the agent's replies to it.
+
+        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in the
+        turns before.
+        """
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
-        """Convert the events of a response, and add the response to the current turn. ``ends``: True if the response
-        has ended."""
+        """Convert the events of a response to chunks, and add the response to the current turn. ``ends``: True if the
+        response has ended."""
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Add a response to the current turn. ``events``: the user's events that started the run, and the events of the
-        run."""
+        run. ``chunks``: the chunks of the response."""
         newest, response = self._turns[-1], [read(event) for event in events]
         newest.add_response(response, chunks)
         self._new += response
@@ -193,8 +196,10 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add the newest turn's results of earlier calls to the messages with these calls. A live client does not get
-        late results, because it refuses outputs for calls of earlier messages.
+        """Some results in the newest turn belong to calls of earlier turns. Add these results to the messages with the
+        calls.
+
+        A stream does not contain these results, because a client refuses outputs for calls of earlier messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[Result]] = {}
@@ -218,7 +223,8 @@ class _PageTurn:
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        """Return the chunks that these events add to the message. ``ends``: True if the response has ended."""
+        """Return the chunks that these events add to the turn's assistant message. ``ends``: True if the response has
+        ended."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
@@ -233,16 +239,15 @@ class _PageTurn:
         self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
 
     def add_late_results(self, late: Event) -> None:
-        """Add the tool results of a later turn's event to the assistant message."""
+        """Add the tool results of the event ``late`` to the assistant message. The event comes from a later turn."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([read(late)], chunks)
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Give each unanswered tool call an error, because the user has sent a newer message. The entry ``unanswered``
-        distinguishes these calls from failed calls.
-        """
+        """Give each unanswered tool call an error, because the user has sent a newer message. The call's metadata gets
+        ``unanswered: true``, which failed calls do not have."""
         if self._message is None:
             return
         calls = filter(is_tool_part, self._message["parts"])
@@ -259,9 +264,8 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message and the assistant's message, if they exist. An assistant message without parts is
-        left out, because the AI SDK's ``validateUIMessages`` refuses it.
-        """
+        """Yield the user message and the assistant message of the turn, if they exist. An assistant message without
+        parts is left out, because the AI SDK's ``validateUIMessages`` refuses it."""
         events, settings = self._events, self._settings
         if events and is_user_message(events[0]):
             encode = settings.encode if isinstance(settings, HistorySettings) else str
@@ -274,10 +278,10 @@ class _PageTurn:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """Return the assistant message that the client has after these chunks. ``message``: the message that the response
-    continues.
+    """Return the assistant message that a client has after these chunks. ``message``: the message that the response
+    continues; ``None`` for a new message.
 
-    An empty last step is left out, because the client stores it only after a later change of the message.
+    An empty last step is left out, as in the client.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])
@@ -293,9 +297,8 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Remove the key ``approval`` from tool calls that ended before the user approved or denied them. The AI SDK's
-    ``validateUIMessages`` refuses such a key.
-    """
+    """Remove the key ``approval`` from calls that ended before the user approved or denied them. With this key, the AI
+    SDK's ``validateUIMessages`` refuses such calls."""
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
         if part.get("state") in _WITHOUT_QUESTION and part.get("approval", {}).get("approved") is None:
@@ -303,9 +306,7 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
-    """Copy the user's approvals and denials to the calls in ``message``. Changes and returns ``message``. A live client
-    made this change when the client sent the answers.
-    """
+    """Copy the user's approvals and denials to the calls in ``message``. Changes and returns ``message``."""
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for approval_id, approved, reason in user_decisions(response):
         for part in parts:

@@ -6,9 +6,10 @@ ADK silently drops or rewrites events that break these rules:
 - The author is an agent of the agent tree.
 - Each content has a role.
 - Timestamps increase.
-- Call ids begin with ``adk-``. ADK removes these ids from requests to Gemini.
+- Call ids begin with ``adk-``. ADK removes ids with this prefix from requests to Gemini.
 
-An imported history never makes ADK run a call: calls without a result and calls of ADK's control tools are left out.
+ADK never runs a call of an imported history. Calls without a result, and calls of ADK's own tools such as
+``transfer_to_agent``, are left out.
 """
 
 import re
@@ -64,7 +65,7 @@ NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve 
 def messages_to_events(
     messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
 ) -> list[Event]:
-    """Convert UI messages to the events of an ADK session. Append the returned events to a session in order.
+    """Convert UI messages to ADK events. The caller must append the returned events to a session in order.
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
     that may be the author of a part. The author is in the part's ``providerMetadata.adk.author``. ``start``: the
@@ -94,8 +95,6 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """Converts UI messages to events."""
-
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
         self._agents = agents
@@ -112,8 +111,9 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation of the imported history. ``name``: the invocation's id, unless the name is empty, too
-        long or already used. ``only_first``: True to do nothing if an invocation has begun before."""
+        """Begin a new invocation of the imported history. ``name``: the preferred invocation id. If ``name`` is empty,
+        too long or already used, the invocation gets another id. ``only_first``: True to do nothing if the history
+        already has an invocation."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -144,7 +144,7 @@ class _HistoryBuilder:
         )
 
     def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
-        """Add an assistant message. Each step becomes a model response and the results of its tool calls."""
+        """Add an assistant message. Each step becomes a model response, followed by the results of its tool calls."""
         denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
@@ -170,8 +170,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. A file after a tool result becomes a part of this result. A file that ``read_file``
-        refuses is left out."""
+        """Add a file of the agent. If the file follows a tool result, it becomes a part of the result. A file that
+        ``read_file`` refuses is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -234,13 +234,14 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Return True if the part is a tool call with complete input. Unfinished calls have no input in AI SDK 6, and
+    """Return True if the tool call ``part`` has complete input. An unfinished call has no input in AI SDK 6, and
     partial input in AI SDK 7."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
 def _steering_message(part: UIPart) -> UIMessage | None:
-    """Return the user's message in a steering part; ``None`` for any other part."""
+    """Return the user message in a part for a steering message (sent while the agent works); ``None`` for any other
+    part."""
     fields: Any = part
     match fields.get("data") if part["type"] == "data-adk-steering" else fields:
         case {"id": str(message_id), "parts": list(parts)} if part["type"] in ("steering-message", "data-adk-steering"):
@@ -260,7 +261,7 @@ def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
 
 
 def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the function response for a call in the message; ``None`` if the call has no result."""
+    """Return the function response for the tool call ``part``; ``None`` if the call has no result."""
     match part["state"]:
         case "output-available":
             return _object(tool_result(part), "result")
@@ -278,13 +279,14 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:
-    """Return an object, because ADK stores arguments and responses as objects. Another value gets the key ``key``."""
+    """Return ``value`` if it is an object, otherwise ``{key: value}``: ADK stores arguments and responses as
+    objects."""
     return value if isinstance(value, dict) else {key: value}
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return ADK's parts for code that the model's provider has executed, and for its result. Return an empty list if
-    one of them is missing."""
+    """Return two ADK parts: the code that the model's provider has executed, and the code's result. Return an empty
+    list if the tool call ``part`` has no code or no result."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -305,7 +307,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return Gemini's thought signature from the metadata of a part."""
+    """Return Gemini's thought signature from the provider metadata of a part; ``None`` if there is none."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

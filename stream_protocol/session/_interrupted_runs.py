@@ -1,7 +1,7 @@
-"""Creates events to append after a run, so that the history and the next prompt match what the client has shown.
+"""Creates events to append after a run, so that the history and the next prompt match the client's screen.
 
-ADK stores only complete events, and no event for a failure or a stop. So streamed text, the end of a run, and responses
-to calls can be missing.
+ADK stores only complete events, and stores no event when a run fails or is stopped. So a session may lack streamed
+text, the end of a run, and responses to calls.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -46,8 +46,8 @@ def completing_events(
 ) -> list[Event]:
     """Return the events that complete a session after its newest run. The caller must append them in order.
 
-    ``transcript``: the complete session. ``events_before_run``: the number of events stored before the run. ``agent``:
-    the root agent's name. ``now``: seconds since 1970.
+    ``transcript``: the complete session. ``outcome``: how the run ended. ``events_before_run``: the number of events
+    stored before the run. ``agent``: the root agent's name. ``now``: seconds since 1970.
     """
     turn, of_run = transcript.current, transcript.stored[events_before_run:]
     if not of_run or turn is None:
@@ -72,11 +72,11 @@ def completing_events(
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return error responses for calls whose tools raised an exception, because ADK stores no responses for such calls.
-    The caller must append the events after the run.
+    """Return error responses, as events, for calls whose tools raised an exception. ADK stores no responses for these
+    calls. The caller must append the events after the run.
 
-    ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the returned events
-    have an error code.
+    ``transcript``: the complete session. ``raised``: the calls. ``run_failed``: True if the exception ended the run. In
+    this case, the returned events have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -103,11 +103,12 @@ def _closing_events(
     agent: str,
     hidden: Sequence[Event],
 ) -> list[Event]:
-    """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
+    """Return the events that follow the streamed text of a failed or stopped run: responses to unanswered calls, and
     the end of the run.
 
-    ``streamed``: events with text that the run streamed. ``hidden``: see ``_missing_responses``. After an error or a
-    timeout with an error text for the client, the run has at least one appended event, which stores the text.
+    ``streamed``: events with text that the client received but ADK did not store. ``hidden``: stored events that the
+    client did not receive. If the client received an error text and ``streamed`` is empty, the result has at least one
+    event, which can store the error text.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -128,7 +129,9 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield events with error responses, for calls whose stored responses came after the end of the client's stream.
+    """Some calls got a stored response after the client's stream had ended. Yield events with error responses for these
+    calls.
+
     Only the client gets these events, so that the history shows the same error as the stream. The model reads the
     stored responses.
     """
@@ -139,10 +142,10 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return a copy of the event ``late`` with ADK's error for a stopped run in place of each function response. The
-    event ``late`` came after the end of the client's stream.
+    """Return a copy of the event ``late``, which came after the client's stream had ended. In the copy, ADK's error for
+    a stopped run replaces each function response.
 
-    If agents ran inside the calls, the copy keeps the stored events of these agents.
+    If agents ran inside the calls, the copy still contains the stored events of these agents.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -172,12 +175,12 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield events with error responses for the turn's unanswered tool calls. The responses to several calls of one
-    event are also in one event.
+    """Yield events with error responses for the turn's unanswered tool calls. If several of these calls are in one
+    event, their responses are also in one event.
 
-    ``closes_pending``: True to include calls that wait for an answer. ``hidden``: ids of stored events that the client
-    was not shown. Hidden events do not answer a call of a client tool. ``failed``: the client ids of calls whose tools
-    raised an exception.
+    ``closes_pending``: True to include calls that wait for the user's answer. ``hidden``: ids of stored events that the
+    client did not receive. A response in a hidden event does not answer a call that waits for the client. ``failed``:
+    the ``toolCallId`` of each call whose tool raised an exception.
     """
     unanswered = (
         call
@@ -200,11 +203,11 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Yield copies, for the model, of function responses that ADK hides from the model.
+    """Yield copies of the stored function responses that ADK hides from the model. The model reads the copies.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
-    approval request, ADK hides the whole event. The client already has the responses, so the copies are hidden from the
-    client.
+    approval request, ADK hides the whole event. The client has already received the responses, so the copies are hidden
+    from the client.
     """
     unread = (
         call
@@ -222,7 +225,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to these calls, which must come from one event."""
+    """Return one event with responses to the given calls. All these calls must be from the same event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -1,4 +1,5 @@
-"""Values that the client sends to the agent: context for one turn, and shared state. The app declares their types."""
+"""Values that the client sends to the agent: context for one turn, and shared state. The app declares the types of the
+values."""
 
 from __future__ import annotations
 
@@ -53,9 +54,10 @@ _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREF
 
 
 class DeclaredType:
-    """A type that the app declares for a value from the client: any type that pydantic supports, or a JSON schema.
+    """Type that the app declares for a value from the client.
 
-    ``name``: the name of the option, for error messages. Raises ``StreamProtocolError`` for an invalid ``declared``.
+    ``name``: the name of the app's option, for error messages. ``declared``: any type that pydantic supports, or a JSON
+    schema. Raises ``StreamProtocolError`` if ``declared`` is anything else.
     """
 
     def __init__(self, name: str, declared: Any) -> None:
@@ -78,9 +80,10 @@ class DeclaredType:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Return a valid value from the client as plain JSON. ``name``: the name of the value in error messages.
+        """Check a value from the client, and return it as plain JSON. ``name``: the name of the value in error
+        messages.
 
-        Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
+        Raises ``ChatRequestError``: 413 for a value above ``max_bytes``, 422 for a value that does not match the type.
         """
         encoded = _encoded(name, value)
         if len(encoded) > max_bytes:
@@ -109,16 +112,16 @@ class PageContext:
     """The type of ``context`` in a request. The context can have the user's current view, selected rows, language or
     time zone.
 
-    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Raises ``StreamProtocolError`` if
-    ``declared`` is anything else. Only the model calls for this request get the context.
+    ``declared``: any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` if ``declared`` is
+    anything else. Only the model calls for this request get the context.
     """
 
     def __init__(self, declared: Any) -> None:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Return a valid context as JSON. Raises ``ChatRequestError``: 413 for a context that is too large, 422 for a
-        wrong type."""
+        """Check a context from the client, and return it as JSON. Raises ``ChatRequestError``: 413 for a context that
+        is too large, 422 for a context that does not match the declared type."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
@@ -142,8 +145,8 @@ class SharedState:
                 raise argument_error("shared_state", "keys of the chat's own state", key)
 
     def check(self, changes: Any) -> dict[str, Any]:
-        """Return valid state changes as JSON. Raises ``ChatRequestError``: 413 for changes that are too large, 422 for
-        other invalid changes."""
+        """Check state changes from the client, and return them as JSON. Raises ``ChatRequestError``: 413 for changes
+        that are too large, 422 for other invalid changes."""
         if not isinstance(changes, dict):
             raise ChatRequestError("The state must be an object.", status=422)
         for key in changes:
@@ -157,16 +160,16 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of ``state`` that the client can read, as plain JSON. Some stores keep any object."""
+        """Return the values of ``state`` that the client can read. Values that are not JSON are converted to JSON,
+        because some session stores keep any object."""
         return {key: json_value(state[key], lossy=True) for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this model request, and in all later model requests of the run. The run config
-    stores the context, because all agents of the run share it.
+    """Replace the client's context in this model request, and in all later model requests of the run.
 
-    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context comes directly before the
-    user's message. If no content equals the user's message, the context comes first.
+    ``earlier``: the context to replace; ``None`` if there is none. Like ADK, this function inserts the context directly
+    before the user's message. If the request does not contain the user's message, the context comes first.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:
@@ -187,8 +190,10 @@ def context_content(context: Any) -> types.Content:
 
 
 def _encoded(name: str, value: Any) -> bytes:
-    """Return a value as JSON. Raises ``ChatRequestError`` (422) for a value that a store, a model or a client may
-    refuse."""
+    """Return a value from the client as encoded JSON. ``name``: the name of the value in error messages.
+
+    Raises ``ChatRequestError`` (422) for a value that a store, a model or a client may refuse.
+    """
     if _is_too_deep(value):
         raise ChatRequestError(f"{name} is nested too deeply.", status=422)
     try:

@@ -1,14 +1,14 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
-Only the client's newest message decides what runs. A user message starts a new turn. The preceding assistant message
-may contain answers to calls. Such an answer is used only if it does not make a tool run.
+Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
+user message may contain answers to tool calls. Of these answers, the server uses only those that start no tool.
 
 If the newest message is an assistant message, the request answers calls of this message. An answer is used only if its
 call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs from
 the client's message.
 
-A repeated request is not an error, because the client may have lost the response. The response consists of the stored
-events that followed the first request.
+A client may repeat a request after it lost the response, so a repeated request is not an error. The client gets the
+stored events that followed the first request.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ def plan(
 ) -> RequestPlan:
     """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
-    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    By default, both agents are the same.
+    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes
+    after the answer. By default, both agents are the same.
 
-    ``chat_was_busy``: True if a run of the chat was active when the request came. Then a request that equals a stored
-    request is a retry. Otherwise, such a request is a retry only if two conditions are true:
+    ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
+    stored request is a retry. Without an active run, an equal request is a retry only if two conditions are true:
 
     1. The client marks the user message as new.
     2. The stored response is complete, or more messages follow it.
 
-    ``known_key``: the request's idempotency key, if known. ``texts_and_files``: the content of a new user message, if
-    known from an earlier call of ``plan``.
+    ``truncated_history``: see ``TruncatedHistory``. ``known_key``: the request's idempotency key, if the caller has
+    calculated it. ``texts_and_files``: the content of a new user message, if an earlier call of ``plan`` returned it.
 
-    Raises ``ChatRequestError`` for a request that a client may not make.
+    Raises ``ChatRequestError`` for a refused request.
     """
     target = request.target
     match target["role"]:
@@ -127,10 +127,10 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
     calls belong together in these cases:
 
     - One model response has made both calls.
-    - Both calls have the same id, because ADK cannot distinguish them.
-    - ADK resumes the same agent for both calls, and this agent is not the agent that made ``call``.
+    - Both calls have the same id, so ADK cannot distinguish the calls.
+    - ADK resumes the same agent for both calls, and this agent did not make ``call``.
 
-    ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
+    ``resumed``: ``StoredCall.tool_call_id`` -> the name of the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

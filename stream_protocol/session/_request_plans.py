@@ -1,4 +1,4 @@
-"""The possible plans for a request, and the user's decisions about tool calls for the audit trail."""
+"""The possible plans for a request, and the user's decisions about tool calls, which the audit trail records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The user's decisions about tool calls in a refused request."""
+    """The decisions about tool calls that the user sent in a request that the server refused."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
@@ -149,8 +149,9 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions about tool calls in a refused request, without answers that are already stored. If no answer
-    matches a call, the result is one decision of kind ``answer`` without a call.
+    """Return the decisions about tool calls that the user sent in a refused request. Stored decisions are left out.
+
+    If a request has neither a user message nor a new decision, the result is one decision: kind ``answer``, no call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

@@ -34,9 +34,9 @@ NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
-    shows their content.
+    """The input for one run of ADK.
 
+    ``before``: events to append to the session before the run. The client already shows the content of these events.
     ``answers``: the user's answers in ``content`` and in ``before``.
     """
 
@@ -46,8 +46,10 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return the inputs for ADK's runs that carry out a plan. Answers may need several runs in sequence, because ADK
-    resumes one agent per run. ``mark``: the run's identity, which is stored with the answers.
+    """Return the inputs for the ADK runs of a plan. Answers may need several runs, one after the other, because ADK
+    resumes only one agent in a run.
+
+    ``mark``: the identity of the request's run, which is stored with the answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -60,10 +62,11 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return one event for each denial in the user's answers. The caller must append the events if a run was stopped
-    before the run read the answers.
+    """Return one event for each denial in the user's answers. If a run was stopped before it read the answers, the
+    caller must append these events.
 
-    ``reasons``: approval id -> the user's reason for the denial. ``mark``: see ``run_inputs``.
+    ``reasons``: approval id -> the user's reason for the denial. ``mark``: the identity of the stopped run, which is
+    stored on the events.
     """
     events = []
     for answer in answers:
@@ -75,11 +78,13 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. Some answers become events before the run:
+    """Return the input for a run with these answers. The content of the run has most answers, but two kinds become
+    events before the run:
 
-    - Answers to calls of other branches, because ADK adds the content of a run to one branch only.
-    - Answers that the model must read, if the content has an approval or a credential. ADK hides such a content from
-      the model.
+    - Answers to calls in a different branch than the last answer's call, because ADK adds the content of a run to one
+      branch only.
+    - Answers that the model must read, if another answer is an approval or a credential. ADK hides a content with such
+      an answer from the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -105,15 +110,17 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
 
 
 def responses_missing_for_model(transcript: Transcript) -> list[Event]:
-    """Return function responses, as events, for calls without a result. The caller appends the events to the session,
-    and then the new user message. Models refuse calls without a result.
+    """Return function responses, as events, for calls without a result, because models refuse a call without a result.
+    The caller first appends these events to the session, and then the new user message.
+
+    - A call that the user has not answered gets an error.
+    - In task mode, an answer may be stored where only the task's agent reads it. The event repeats the answer for the
+      agent that made the call.
+    - A call of a remote agent (A2A) gets no event, because remote agents refuse a function response beside a user
+      message.
 
     The client does not get the events, because the messages of ``GET /api/chat/{id}`` already show an error for each
     unanswered call.
-
-    An unanswered call gets an error. If the answer is stored in the task of a task-mode agent, the calling agent does
-    not read it. Then the event repeats the answer for the calling agent. Calls of an agent behind A2A get no result,
-    because such an agent refuses a function response beside a user message.
     """
     turn = transcript.current
     if turn is None:
@@ -135,9 +142,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return the events that the caller appends to the session, and then the user's message. The events are the user's
-    answers in the same request, and the responses to denied calls. The response does not show these events, because
-    they belong to the previous assistant message.
+    """Return events with the answers in the same request, and with responses to denied calls. The caller appends these
+    events first, and then the user's message.
+
+    The response to the request does not show these events, because they belong to the previous assistant message.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):
@@ -156,8 +164,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the user's answer to a call. The event has the call's invocation, branch and scope, so that
-    the calling agent reads the answer."""
+    """Return an event with the user's answer to a call. The answer has the invocation, branch and isolation scope of
+    the event ``call``, so that the agent that made the call reads the answer."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -176,8 +184,8 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
-    """Return a copy of the run config ``base`` with metadata from the client's request. ADK stores the metadata and
-    ``mark`` with the user's event."""
+    """Return a copy of the run config ``base`` with metadata from the client's request. ``mark``: the identity of the
+    run. ADK stores ``mark`` and the metadata with the user's event."""
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

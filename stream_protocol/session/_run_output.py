@@ -1,4 +1,4 @@
-"""Finds content that a client was shown but ADK has not stored, and stored events that the client was not shown."""
+"""Finds content that the client received but ADK has not stored, and stored events that the client did not receive."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from stream_protocol.wire import storable_text
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored. Without a response (see ``follow``), the
-    client was shown nothing."""
+    """Compares the response of a run with the events that ADK has stored. Until ``follow`` sets the response, no
+    content counts as received by the client."""
 
     def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
@@ -29,7 +29,8 @@ class RunOutput:
         self._response = response
 
     def end(self, error_text: str | None) -> None:
-        """Note that the response has ended, and set ``error_text``."""
+        """Record that the response has ended. ``error_text``: the text of the response's ``error`` chunk, or
+        ``None``."""
         self.error_text = error_text
 
     @property
@@ -38,7 +39,7 @@ class RunOutput:
 
     @property
     def _shown(self) -> list[str]:
-        """The ids of complete events that the client was shown, in order."""
+        """The ids of the complete events in the response, in order."""
         return [] if self._response is None else self._response.complete_ids
 
     @property
@@ -46,22 +47,24 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored, and whose content clients have received."""
+        """Add the events that earlier executions of the run stored before their workers died. Clients have received the
+        content of these events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return the agent's events of earlier executions that this execution's response has not shown."""
+        """Return the agent's events from ``add_earlier`` that are not in the response of this execution."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
     @property
     def shown_ids(self) -> frozenset[str]:
-        """The ids of complete events that an execution of the run has shown to the client."""
+        """The ids of the complete events that clients received from this execution, or from earlier executions of the
+        run."""
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
     def unfinished_text(self) -> str:
-        """The newest streamed text that no complete event has repeated; may be empty."""
+        """The newest streamed text that no complete event contains. Empty if there is none."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
@@ -71,14 +74,15 @@ class RunOutput:
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
-        """Return the stored events of the run that the client was not shown. ADK yielded such an event after the end of
-        the response, or stored it during a cancellation.
-        """
+        """Return the stored events of the run that the client did not receive. ADK yielded these events after the end
+        of the response, or stored them during a cancellation."""
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
-        """Return, in order, events with the content that the client was shown but ADK has not stored. ``of_run``: the
-        stored events of the run. ``hidden``: the events of the run that the client was not shown.
+        """Return events with the content that the client received but ADK has not stored, in the order of the response.
+
+        ``of_run``: the stored events of the run. ``hidden``: the stored events of the run that the client did not
+        receive.
         """
         stored_ids = {event.id for event in of_run}
         hidden_speakers = {facts.speaker for facts in map(read, hidden) if facts.role is not None}
@@ -95,8 +99,10 @@ class RunOutput:
 
 
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
-    """Return the events of a run that the client was not shown. User events count as shown. ADK's event that ends the
-    unanswered calls of a stopped run also counts as shown, because the response has already ended these calls.
+    """Return the events of a run that the client did not receive. ``shown``: the ids of the received events.
+
+    User events are left out. After a stop, ADK stores an event with responses to the unanswered calls. This event is
+    also left out, because the client's stream has already ended these calls.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -104,8 +110,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event for the client only. The model does not read the copy, because the model already has
-    the content."""
+    """Return a copy of the event whose content only the client gets. The model does not read the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -113,11 +118,11 @@ def for_client_only(event: Event) -> Event:
 
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
-    """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
-    shown directly after this content.
+    """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client
+    received directly after this content.
 
-    ``for_model``: True if the model reads the content. The model does not read content of an agent inside a tool call.
-    If the agent has a stored event that the client was not shown, the model reads this event instead.
+    ``for_model``: True if the model reads the content. False for an agent inside a tool call. Also False if the agent
+    has a stored event that the client did not receive, because the model reads that stored event.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -135,8 +140,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a partial event for each text and thought that no complete event has repeated. The stream comes from an
-    agent inside a tool call."""
+    """Yield a partial event for each streamed text and thought that no complete event contains. ``stream``: the output
+    of an agent inside a tool call."""
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
             content = types.Content(role="model", parts=[_part(part)])
@@ -144,9 +149,8 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this streamed part, because no stored event contains the part. Returns False
-    for calls and results of the provider's tools, because some models refuse a call without its result.
-    """
+    """Return True if the model must read this streamed part, because no stored event contains it. Always False for
+    calls and results of the provider's tools, because some models refuse a call without its result."""
     return not part.is_of_provider and part.kind not in stream.repeated
 
 

@@ -1,7 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
-jsonschema-rs blocks the event loop during a check, so ``Budget`` limits the size of schemas and answers. For regular
-expressions, jsonschema-rs uses its engine with linear time. A check reads nothing from the network or from files.
+jsonschema-rs blocks the event loop during a check, so ``Budget`` limits the size of schemas and answers. Regular
+expressions run in an engine that needs linear time. A check reads nothing from the network or from files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
-
     The path is empty if the field is unknown.
 
     For an unusable schema, logs a warning and returns ``None``. Raises ``TooCostlyError`` for an answer that is too
@@ -57,7 +56,7 @@ def is_usable(schema: Any) -> bool:
 
 
 def _validator(schema: Any) -> Draft202012Validator:
-    """Raises ``ValidationError`` or ``ValueError`` if the schema is invalid."""
+    """Return a validator for the schema. Raises ``ValidationError`` or ``ValueError`` if the schema is invalid."""
     return Draft202012Validator(
         schema,
         offline=True,  # otherwise it fetches references over HTTP, and opens them as files
@@ -68,7 +67,8 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the first field of the answer that does not match the schema; empty if unknown."""
+    """Return the path of the first field of the answer that does not match the schema. The path is empty if the field
+    is unknown."""
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:
@@ -81,7 +81,7 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the path from the refused value to the field that the error names; empty if it names none."""
+    """Return the keys from the refused value to the field that the error names; empty if the error names no field."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]
@@ -93,11 +93,12 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """Return an equivalent schema in which each ``anyOf`` and ``oneOf`` is inside two ``not`` keywords. For nested
-    alternatives, jsonschema-rs creates an error for each combination, which can take seconds. For ``not``,
-    jsonschema-rs creates only one error.
+    """Put each ``anyOf`` and ``oneOf`` of a schema inside two ``not`` keywords. Return the new schema, which accepts
+    the same values.
 
-    Keywords about unevaluated values are removed, because they have a different effect inside ``not``.
+    For nested ``anyOf`` and ``oneOf``, jsonschema-rs creates an error for each combination, which can take seconds. For
+    ``not``, jsonschema-rs creates only one error. The keywords in ``UNEVALUATED`` are removed, because they have a
+    different effect inside ``not``.
     """
     if isinstance(schema, list):
         return [_without_alternatives(item) for item in schema]

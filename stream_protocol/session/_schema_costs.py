@@ -1,7 +1,7 @@
 """Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-One step of the cost is the comparison of a value with a schema in jsonschema-rs. Slow keywords count as more steps. All
-alternatives are counted, even if an earlier alternative matches.
+The cost is a number of steps. In one step, jsonschema-rs compares a value with a schema. Slow keywords count as more
+steps. All alternatives of a schema are counted, even if the first alternative matches.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ _SCHEMAS: Final = frozenset(
 
 
 class TooCostlyError(Exception):
-    """Raised if checking an answer takes too many steps, or if the answer has too many levels."""
+    """Raised if an answer has too many values or levels, or if its check takes too many steps."""
 
 
 class UnusableSchemaError(Exception):
-    """Raised if the cost of checks against a schema cannot be counted."""
+    """Raised for a schema that is too large or too slow, or whose cost cannot be counted."""
 
 
 @dataclass(slots=True)
@@ -87,8 +87,8 @@ class Budget:
     pattern_cost: int = PATTERN_COST
 
     def take_schema(self, schema: Any) -> None:
-        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is exhausted, or
-        if a pattern is too long."""
+        """Subtract the cost of a schema and its patterns from the budget. Raises ``UnusableSchemaError`` if the budget
+        is exhausted, or if a pattern is too long."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -99,9 +99,8 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Subtract the cost of checking an answer. Raises ``TooCostlyError`` if the answer is too large, and
-        ``UnusableSchemaError`` if the schema makes the check too costly.
-        """
+        """Subtract the cost of checking an answer from the budget. Raises ``TooCostlyError`` if the budget is too
+        small. For a short answer, the schema is the cause: raises ``UnusableSchemaError`` instead."""
         count = count_values(answer, self.answer_values)
         if count is None:
             raise TooCostlyError
@@ -118,9 +117,8 @@ class Budget:
 
 
 def count_values(value: Any, most: int) -> int | None:
-    """Return the number of all values and keys inside a JSON value; ``None`` for more than ``most``, too many levels,
-    or very long numbers. A long text counts as several values.
-    """
+    """Return the number of values and keys in a JSON value. A long text counts as several values. Returns ``None`` for
+    more than ``most`` values, too many levels, or very long numbers."""
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
@@ -182,7 +180,8 @@ def _numbers(value: Any) -> int:
 
 
 def _number_steps(value: Any) -> int:
-    """Return the steps for comparing a value with one number. Large integers and floats are compared as fractions."""
+    """Return the number of steps for comparing a value with one number. Large integers and floats take more steps,
+    because jsonschema-rs compares them as fractions."""
     match value:
         case bool() | str() | None:
             return 0
@@ -195,7 +194,8 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """The maximum cost of checking an answer against a schema, which must not change meanwhile."""
+    """Counts the maximum cost of checking an answer against a schema. Do not change the schema while this object is in
+    use."""
 
     root: Any
     steps: int
@@ -221,7 +221,7 @@ class _Cost:
             raise TooCostlyError
 
     def add(self, schema: Any, value: Any, times: int = 1, depth: int = 0) -> None:
-        """Add the cost of ``times`` checks of the value against the schema."""
+        """Add the cost of checking the value against the schema, multiplied by ``times``."""
         if depth > MAX_DEPTH:
             raise TooCostlyError
         if not isinstance(schema, dict):
@@ -256,7 +256,8 @@ class _Cost:
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """Yield the schemas inside ``schema`` that apply to the value itself, not to its items or fields."""
+        """Yield the schemas inside ``schema`` that apply to the value itself. Schemas for its items or fields are left
+        out."""
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:
@@ -304,8 +305,8 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema to which a ``$ref`` points; if there is none, the schema True, which every value
-        matches."""
+        """Return the schema to which a ``$ref`` points. If there is no such schema, return ``True``, which is a schema
+        that matches every value."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

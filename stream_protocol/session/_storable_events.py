@@ -1,7 +1,7 @@
 """Converts the values in an event to plain JSON before the event is stored.
 
 ADK's memory store keeps any object. The other stores refuse some values and change others: for example, they write the
-``repr`` of a value. All stores return plain JSON unchanged, so a reloaded chat equals the live chat.
+``repr`` of a value. All stores return plain JSON unchanged, so a chat is the same before and after a reload.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ _CLEAN: Final[Any] = {
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
-    A call gets an error if its result, or a state value that the call has written, has no JSON form. If the writer of a
-    state value is unknown, all calls of the event get the error. Other values without a JSON form are left out. In all
-    strings, lone surrogates and U+0000 become U+FFFD.
+    If the result of a call has no JSON form, an error replaces the result. A call also gets an error if it wrote a
+    state value without a JSON form. If the writer of a state value is unknown, all calls of the event get the error.
+    Other values without a JSON form are left out. In all strings, lone surrogates and U+0000 become U+FFFD.
+
     ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
     this response wrote the key.
     """
@@ -98,9 +99,8 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
 
 
 def _clean_characters(event: Event) -> None:
-    """Replace lone surrogates and U+0000 in all strings of the event, in place. Stores refuse them. The values of the
-    state must be storable already.
-    """
+    """Replace lone surrogates and U+0000 in all strings of the event, in place, because stores refuse these characters.
+    State values are not changed: the caller must already have made them storable."""
     try:
         text = event.model_dump_json(exclude=_CLEAN, exclude_none=True, warnings=False)
     except Exception:  # noqa: BLE001 - pydantic's error for a lone surrogate; serializers of the app may raise anything
@@ -110,7 +110,7 @@ def _clean_characters(event: Event) -> None:
 
 
 def _cleaned(value: Any) -> Any:
-    """Return the value with clean strings: see ``_clean_characters``. Models are changed in place."""
+    """Return the value with U+FFFD in place of lone surrogates and U+0000. Pydantic models are changed in place."""
     if type(value) is str:
         return storable_text(value)
     if isinstance(value, BaseModel):
@@ -135,9 +135,8 @@ def _has_refused_character(value: Any) -> bool:
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked. Raises
-    ``StreamProtocolError`` for a value without a JSON form.
-    """
+    """Return changes of a session's state as plain JSON. Values of temporary keys (``temp:``) are returned unchanged.
+    Raises ``StreamProtocolError`` for a value without a JSON form."""
     stored = dict(delta)
     for key, refusal in _take_unstorable(stored).items():
         raise StreamProtocolError(f"The state key {short_json(key)} has a value that cannot be stored. {refusal}")
@@ -145,7 +144,8 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """Return plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not possible."""
+    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not
+    possible."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -156,9 +156,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text; ``None`` for a value that is nested too deeply for a store. Extra arrays around the
-    value lower the limit of ``orjson`` to the limit of the stores.
-    """
+    """Return plain JSON as text; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels. The text has extra
+    arrays around the value, so that ``orjson`` refuses too many levels."""
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
     try:
@@ -172,9 +171,8 @@ def is_too_deep(plain: Any) -> bool:
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """Return the value like ``storable_json``. If a part is lost, a text about the loss is added to ``problems``.
-    ``what``: the name of the value in this text.
-    """
+    """Return the value as plain JSON that all stores can keep. If a part cannot be stored, a text about the loss is
+    added to ``problems``. ``what``: the name of the value in this text."""
     try:
         return _stored(value)
     except UnrepresentableValueError as error:
@@ -183,9 +181,8 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
 
 
 def storable_json(value: Any) -> Any:
-    """Return plain JSON that all stores can keep. Parts without a JSON form, and values that are nested too deeply,
-    become ``None``.
-    """
+    """Return the value as plain JSON that all stores can keep. Parts without a JSON form become ``None``. If the value
+    is nested too deeply, the result is ``None``."""
     try:
         return _stored(json_value(value, lossy=True))
     except UnrepresentableValueError:
@@ -193,8 +190,8 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the state keys whose values cannot be stored, and convert the other values. Return the removed keys with
-    the errors."""
+    """Remove the state keys whose values cannot be stored, and convert the other values to plain JSON. Changes
+    ``delta``. Return the errors: removed key -> error."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored
@@ -214,7 +211,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. The value then stays unchanged."""
+    """Return True if ADK's stores keep the value without loss."""
     try:
         _stored(plain := to_jsonable_python(value))
         # Without `ensure_ascii=False`, lone surrogates would pass, which most stores refuse.

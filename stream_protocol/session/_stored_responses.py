@@ -1,7 +1,7 @@
-"""Finds the stored response for a repeated request, and decides if the client gets this response or the agent runs
+"""Finds the stored response to a repeated request. Decides whether the client gets this response or the agent runs
 again.
 
-A client repeats a request if the client lost the response.
+A client repeats a request if it lost the response.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
     The key covers ``trigger``, ``messageId``, and the target message's id and role. For a user message, the key also
-    covers the message's parts, and denials in the same request. For an assistant message, the key also covers the
-    answers in tool parts, and the payloads of approvals. Other parts and earlier messages are not covered, because they
-    may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    covers the message's parts, and the denials in the request. For an assistant message, the key also covers the
+    answers in tool parts, and the payloads of approvals. Other parts and messages are not covered, because they may
+    differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -54,7 +54,8 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Add a JSON value to the hash. Different values give different hashes. The order of keys does not matter."""
+    """Add a JSON value to the hash ``digest``. Different values give different hashes. The order of keys does not
+    matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))
@@ -97,9 +98,8 @@ def _answers(request: ChatRequest) -> list[Any]:
 
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
-    """Return True if a repeated request gets the stored response. Otherwise the agent runs again, because the stored
-    response is incomplete or the client wants a new one.
-    """
+    """Return True if a repeated request gets the stored response of the turn. Return False if the agent must run again:
+    the stored response is incomplete, or the client wants a new response."""
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
@@ -107,7 +107,7 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
-    """Return the stored response if a request with this idempotency key started the turn; otherwise ``None``."""
+    """Return the turn's stored response if a request with this idempotency key started the turn; otherwise ``None``."""
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -121,7 +121,9 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """Return the stored assistant message for a repeated steering message that a run of ``turn`` has read.
+    """Return the stored assistant message of ``turn`` for a repeated steering message. The user sent this message while
+    the agent worked, and a run of ``turn`` has read it.
+
     ``is_superseded``: True if the user has started a newer turn.
     """
     return NothingToRun(
@@ -137,8 +139,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to repeated answers if the user has sent a newer message in the meantime; otherwise
-    ``None``.
+    """Return the stored response to answers that the client sends again after the user has sent a newer message;
+    otherwise ``None``.
 
     For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
     repeats its request.
@@ -159,8 +161,8 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored response to repeated answers. Raises ``ChatRequestError`` (409) if an answer differs from the
-    stored one."""
+    """Return the stored response to answers that the client sends again. Raises ``ChatRequestError`` (409) if an answer
+    differs from the stored answer."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [

@@ -76,12 +76,13 @@ class SubmittedAnswer:
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """Return the turn's calls that the client can answer or has answered: ``tool_call_id`` -> call."""
+    """Return the calls of the turn that the client can answer or has answered: ``StoredCall.tool_call_id`` -> call."""
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
 def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[SubmittedAnswer]:
-    """Yield the user's answers in the message. ``turn``: the turn whose calls can be answered."""
+    """Yield the user's answers in an assistant message from the client. ``turn``: the turn whose calls can be
+    answered."""
     calls = calls_by_client_id(turn)
     tools = {call.known.id: call.known.name for call in turn.calls} if turn is not None else {}
     parts = message["parts"]
@@ -111,8 +112,11 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """Return the output of a client tool as the ``response`` of an ADK function response. An output that is not an
-    object, or has only the key ``result``, becomes the ``result`` of an object."""
+    """Return the output of a client tool as the ``response`` of an ADK function response.
+
+    An output that is not an object becomes ``{"result": output}``. An object whose only key is ``result`` is also
+    wrapped in this way.
+    """
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")
@@ -124,9 +128,8 @@ def _takes_output(call: StoredCall | None) -> bool:
 
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
-    """Return the stored call of an answer. Raises ``ChatRequestError`` (409) if the call does not exist, needs a
-    different kind of answer, or can no longer be answered.
-    """
+    """Return the stored call that the answer belongs to. Raises ``ChatRequestError`` (409) if the call does not exist,
+    needs a different kind of answer, or can no longer be answered."""
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
         raise ChatRequestError("There is no such request to answer any more.", status=409)
@@ -136,15 +139,15 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the usable answers in ``message``, the assistant message before a new user message. Denials, outputs of
-    client tools, and answers to ``adk_request_input`` only inform the agent.
+    """Yield the usable answers in ``message``, the assistant message before a new user message. Usable answers only
+    inform the agent: denials, outputs of client tools, and answers to ``adk_request_input``.
 
     These answers are left out:
 
     - approvals and credentials, because they would make a tool run;
     - answers to calls that are not pending;
     - invalid answers;
-    - answers to calls of an agent behind A2A, which accepts either an answer or a message.
+    - answers to calls of a remote agent (A2A), which accepts either an answer or a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):
@@ -168,9 +171,8 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Return the data that the user sends with approvals: approval id -> payload. Payloads have a separate key in the
-    request's body, because a UI message cannot contain them.
-    """
+    """Return the extra data that the user sends with approvals: approval id -> payload. The data is in the key
+    ``approvalPayloads`` of the request's body, because a UI message cannot contain it."""
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
         raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
@@ -180,9 +182,8 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the user's answer as a function response for ADK. ``budget``: the remaining limits for all answers of the
-    request. Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
-    """
+    """Return the user's answer as a function response for ADK. ``budget``: the limits that all answers of the request
+    share. Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored."""
     response = _checked_response(answer, call, payloads, budget)
     if is_too_deep(response):
         raise ChatRequestError(f"The answer is nested deeper than {MAX_STORED_DEPTH} levels.", status=422)
@@ -230,9 +231,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the path of the first field that ADK's parser refuses; ``None`` if there is none. ADK builds a pydantic
-    model from some schemas. Such a model refuses long integers and some field names.
-    """
+    """Return the path of the first field that ADK's parser refuses; ``None`` if ADK accepts the answer. For some
+    schemas, ADK builds a pydantic model, which refuses long integers and some field names."""
     try:
         _read_by_adk(_unwrapped_by_adk(response), schema)
     except WorkflowDataError as error:
@@ -274,7 +274,8 @@ def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]
 
 
 def _object(owner: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an object in a credential request; empty if the request lacks the key. An agent may send any request."""
+    """Return the object under a key of a credential request; empty if the key is missing. Raises ``ChatRequestError``
+    (422) if the value is not an object."""
     value = owner.get(key)
     if value is not None and not isinstance(value, dict):
         text = f"The request for a credential cannot be answered: its {key} is not an object. Send a message instead."
@@ -292,10 +293,11 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that this credential request has not started, because an attacker could have started it.
+    """Raise ``ChatRequestError`` (422) for a sign-in that this credential request has not started. An attacker could
+    have started such a sign-in.
 
-    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or as its own key with a code
-    or token. The answer cannot replace the request's redirect URI.
+    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or in the key ``state`` beside
+    a code or a token. The answer cannot replace the request's redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

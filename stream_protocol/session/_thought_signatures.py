@@ -1,8 +1,8 @@
 """``repair_thought_signatures``: a callback for agents that adds missing thought signatures to function calls.
 
-Gemini 3 refuses a model response of the current turn if its first function call has no thought signature. Signatures
-are missing in imported histories, in histories of other models, and in calls of callbacks. Google documents the
-placeholder ``SKIP_SIGNATURE`` for these cases.
+Gemini 3 expects a thought signature on the first function call of each model response in the current turn. Otherwise,
+Gemini 3 refuses the request. Imported histories, histories of other models, and calls that callbacks create have no
+signatures. Google documents the placeholder ``SKIP_SIGNATURE`` for these cases.
 """
 
 from __future__ import annotations
@@ -48,14 +48,12 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
 
 def _is_gemini_3(model: str) -> bool:
-    """Accepts a plain name, a Vertex resource path or a LiteLLM name."""
     return model.rpartition("/")[2].startswith("gemini-3")
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """Yield the contents that the model created after the user's last message. Function responses alone are not a
-    message of the user.
-    """
+    """Yield the contents that the model created after the user's last message. A content with only function responses
+    is not a message of the user."""
     begin = 0
     for index, content in enumerate(contents):
         if content.role == "user" and any(not part.function_response for part in content.parts or ()):
@@ -64,9 +62,8 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 
 
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
-    """Return the newest thought signature that the session has for this call. ADK removes its own call ids from model
-    requests, so a call without an id is compared by name and arguments.
-    """
+    """Return the newest thought signature of this call in the session's events; ``None`` if there is none. ADK removes
+    its own call ids from model requests. So a call without an id is found by its name and arguments."""
     found = None
     for event in events:
         for part in (event.content.parts if event.content is not None else None) or ():

@@ -1,5 +1,5 @@
-"""Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the stored
-record of a run. Another worker can read the message from the record.
+"""Converts a user message between its forms: the UI message, its texts and files, the ADK event, and the stored record
+of a run. With the record, another worker can restore the message.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
 The event then has a line of text for the model in place of each file, and sometimes a reference to the artifact. The
@@ -38,9 +38,9 @@ def texts_and_files(
     message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
 ) -> Iterator[TextOrFile]:
     """Yield the texts and files of a UI message, without empty texts. ``find_saved_file``: takes the URL of a file
-    part, and returns the artifact to which the URL links, or ``None``.
+    part, and returns the saved artifact that the URL links to, or ``None``.
 
-    Raises ``ChatRequestError`` for a refused file, and (413) for more than ``MAX_TEXTS_AND_FILES`` texts and files.
+    Raises ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` texts and files (413).
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -64,7 +64,8 @@ def texts(message: UIMessage) -> list[str]:
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the part that ADK stores and sends to the model. For a saved artifact, this is the line of text."""
+    """Return the ADK part for a text or file of the user. For a file that ADK saved as an artifact, the part contains a
+    line of text instead of the file."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -86,8 +87,8 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
     """Return the parts of a stored user event in order. Files that ADK saved as artifacts become ``SavedFile``.
     ``turn``: this event and the events up to the next user message.
 
-    With ``SaveFilesAsArtifactsPlugin``, the agent's first event lists each artifact with its newest version; without
-    this event, version 0 is assumed. Files with the same name have consecutive versions. With
+    ``SaveFilesAsArtifactsPlugin`` writes the newest version of each artifact to the agent's first event. Without that
+    event, the version is 0. Of several files with one name, the last has the newest version. With
     ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
     """
     versions: dict[str, int] = {}
@@ -111,9 +112,9 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """If the event is the first piece of the user's transcribed speech, return the event with the complete
-    transcription. Without such an event, return a new event with all pieces. Any other event is returned unchanged.
-    """
+    """Return the user event with the complete transcription, if ``event`` is the first piece of transcribed speech. If
+    ``turn`` has no event with the complete transcription, return a new event with all pieces. Any other event is
+    returned unchanged."""
     if not event.partial:
         return event
     spoken = [later for later in turn or (event,) if is_user_message(later)]
@@ -126,7 +127,8 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield each part that the user sent, its index in the message, and the file that ADK saved, or ``None``."""
+    """For each part that the user sent, yield the part, its index in the message, and the file that ADK saved, or
+    ``None``."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
@@ -145,9 +147,8 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of ``stored_parts``. ``event_id``: the stored event from which the bytes of files can
-    be read again.
-    """
+    """Yield the texts and files of ``parts``. ``event_id``: the id of the stored event with these parts, from which a
+    file can be read again; ``None`` if unknown."""
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
             yield part
@@ -170,7 +171,7 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event. Its id is the id from the client, or the event's id.
+    """Return the UI message of a stored user event. The message has the id that the client sent, or the event's id.
 
     ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
     version, and returns its URL. Without a URL, an artifact appears as a line of text. ``file_url``: converts a file's
@@ -204,16 +205,16 @@ def _ui_text(text: str) -> dict[str, Any]:
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``. In a URL,
-    a lone surrogate in the name becomes U+FFFD."""
+    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``. A lone
+    surrogate in ``name`` becomes U+FFFD."""
     name = to_well_formed(name)
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the ``artifact_path`` in an artifact's URL: all of ``url`` from ``/<chat>/artifacts/`` on; empty for other
-    URLs."""
+    """Return the end of an artifact's URL, from ``/<chat>/artifacts/`` on, as ``artifact_path`` returns it. The result
+    is empty for other URLs."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -223,8 +224,8 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. Of a file, only the message part or the artifact with its bytes
-    is recorded."""
+    """Return the texts and files of a message as JSON. The JSON does not contain the bytes of a file, but refers to the
+    message part or the artifact with the bytes."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -252,11 +253,11 @@ def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
 def content_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> list[TextOrFile]:
-    """Return the texts and files of a message from the JSON of ``record_content``. The caller must load saved
-    artifacts.
+    """Return the texts and files of a message from the JSON that ``record_content`` has returned. Saved artifacts are
+    returned without their bytes, which the caller must load.
 
     ``message``: the request's user message with the bytes of new files. ``events``: all events of the session,
-    including rewound events. Raises ``ChatRequestError`` if a file does not exist any more.
+    including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

@@ -1,8 +1,8 @@
-"""Convert events to UI message chunks, for live responses, continued responses, replays and histories.
+"""Convert ADK events to UI message chunks: for live responses, continued responses, replays and histories.
 
     an event, as ``EventFacts``
-        |  EventWriter: finds what the event adds to the streamed parts
-    authors and their open parts         calls: one state machine each
+        |  EventWriter: finds the content that was not streamed before
+    authors and their open parts         tool calls, each with a state
         |                                    |
         +------ Steps: begin, end -----------+
         |
@@ -13,20 +13,18 @@ Where to change what:
 - ``_streams``: converts all events of a run to a stream of chunks or bytes.
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
-- ``_inner_agents``: finds the call inside which an agent runs, and shows the agent there.
-- ``_aggregates``: finds the streamed text again in the complete event, so that it does not appear twice.
+- ``_inner_agents``: shows an agent that runs inside a tool call, as the output of this call.
+- ``_aggregates``: compares a complete event with the streamed text, so that no text is sent twice.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of a complete
-  function call, and ``calls/_registry`` that of a streamed fragment.
-- ``_function_responses``: writes outputs of tools. ``adk/_calls`` finds the tool call of each function response.
+- ``_function_calls``: writes function calls and approval requests.
+- ``_function_responses``: writes outputs of tools.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
-- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send the answers again.
-- ``_speakers``: the open part of each author, and streams that no complete event has repeated. Parallel agents are
-  separate authors.
+- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not repeat their requests.
+- ``_speakers``: for each author, the open message part, and the streamed parts that no complete event has repeated yet.
 - ``_options``: options of the converter.
 """
 

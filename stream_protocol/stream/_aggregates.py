@@ -3,8 +3,6 @@
 A model streams its text in partial events. Then ADK creates a complete event that repeats the streamed text: the
 aggregate. A complete event can also be a different response, for example from ``on_model_error_callback``. See
 ``docs/decisions/text-and-aggregates.md`` for the rules.
-
-No other module decides what was streamed before, except ``serving/engine/_shown`` for the texts of dead workers.
 """
 
 import re
@@ -55,15 +53,16 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 
 
 class PartKind(IntEnum):
-    """The kinds of parts that are streamed in fragments. The kinds are list indexes, because hashing enum members is
-    slow."""
+    """Kind of a part that is streamed in fragments. The value is used as a list index."""
 
     TEXT = 0
     REASONING = 1
 
 
 class PrefixHash:
-    """A growing text. At least its last ``END`` characters are stored as text, the rest as a hash."""
+    """A growing text in bounded memory: the last ``END`` or more characters, and a hash of all characters before
+    them.
+    """
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -78,7 +77,7 @@ class PrefixHash:
         return self._blocks * BLOCK + len(self._rest)
 
     def plus(self, text: str) -> "PrefixHash":
-        """Return a copy with ``text`` appended, only for a comparison."""
+        """Return a copy with ``text`` appended."""
         longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
@@ -94,7 +93,7 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the text begins with ``piece``, or if ``piece`` is in the part that is not hashed."""
+        """Return True if the text begins with ``piece``, or if the stored end of the text contains ``piece``."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -109,7 +108,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedResponse:
-    """The texts, files and other parts that an agent has streamed in one model response, without tool calls.
+    """The texts, files and other parts that an agent has streamed in one model response. Tool calls are not included.
 
     To bound the memory, the beginning of a long text is stored as a hash. The hash is enough to recognize a complete
     event that repeats the text.
@@ -130,7 +129,6 @@ class StreamedResponse:
     )
 
     def __init__(self, kept: "UnconfirmedStream | None" = None) -> None:
-        """``kept``: see the attribute ``kept``."""
         self.model: str | None = None
         """The model of the response; ``None`` if no partial event names it."""
         self.finish_reason: str | None = None
@@ -168,7 +166,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Add the length of ``text``, which was not streamed, to the newest part."""
+        """Count the characters of a text that was added to the open part without streaming."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -178,17 +176,21 @@ class StreamedResponse:
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """See ``kept``, with all pieces."""
+        """The streamed parts to store if the run ends early; ``None`` if the server does not store them."""
         self.gather()
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part, such as a file, that came whole in a partial event. ``fields``: its field names."""
+        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of the part's
+        fields.
+        """
         self.written = self.written or Counter()
         self.written[fields] += 1
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` lack a streamed part, such as a file. Texts, calls and empty parts do not count."""
+        """Return True if a file or another complete part was streamed, but is not in ``parts``. Texts, calls and empty
+        parts are not compared.
+        """
         if self.written is None and not self.deferred:
             return False
         streamed = (self.written or Counter()) + Counter(_fields(self.deferred))
@@ -196,19 +198,21 @@ class StreamedResponse:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """All streamed texts in order; ``None`` if their beginning is hashed."""
+        """All streamed texts with their kinds, in order; ``None`` if the beginning is stored only as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return everything that was streamed of this kind."""
+        """Return all streamed text of this kind: text or reasoning."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def shorten(self) -> None:
-        """Join the newest pieces, so that the list of pieces stays short. If the last piece ends with the first half of
-        a surrogate pair, this half stays in ``fragments`` until the next piece comes.
+        """Join the newest text fragments, so that their list stays short.
+
+        If the last fragment ends with the first half of a surrogate pair, this half stays in the list. The next
+        fragment can then complete the pair.
         """
         last = self.fragments[-1]
         half = last[-1:] if "\ud800" <= last[-1:] <= "\udbff" else ""
@@ -219,7 +223,7 @@ class StreamedResponse:
             self.fragments.append(half)
 
     def gather(self) -> None:
-        """Join all of the newest pieces, for a comparison or at the end of a part."""
+        """Join all new text fragments. Call this method before the texts are read, and at the end of a part."""
         if not self.fragments:
             return
         text = storable_text("".join(self.fragments))
@@ -241,7 +245,7 @@ class StreamedResponse:
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """Return the joined texts of each kind. The list index is the kind."""
+    """Return two joined texts: at index 0 all visible text, at index 1 all reasoning (see ``PartKind``)."""
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)
@@ -253,14 +257,14 @@ def _fields(parts: Iterable[Part]) -> Iterator[str]:
 
 
 class Comparison(NamedTuple):
-    """The comparison of a complete event with the parts that its author streamed before."""
+    """The comparison of a complete event with the parts that its author has streamed."""
 
     new_parts: Sequence[Part]
     """The event's parts that the client does not have. Of a partly streamed text, only the rest is included. If a
     streamed part now has a signature, an ``OtherPart`` has the signature.
     """
     is_separate: bool
-    """True for a separate response, False for the aggregate of the stream."""
+    """True if the event is a separate response, False if it is the aggregate of the stream."""
     same_text: bool
     """True if the event's text begins with all of the streamed text, unchanged."""
     ends_stream: bool
@@ -274,7 +278,7 @@ class Comparison(NamedTuple):
 
 
 class _TextComparison(NamedTuple):
-    """The comparison of a complete event's texts and thoughts with the streamed texts and thoughts."""
+    """The comparison of a complete event's text and reasoning with the streamed text and reasoning."""
 
     lengths: list[int]
     """For each kind, the number of characters at the beginning that must not be written."""
@@ -319,8 +323,10 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
-    """Yield the event's parts that the client does not have. ``lengths``: for each kind of text, the number of
-    characters to leave out. ``others``: the other parts to leave out: field names -> number of parts.
+    """Yield the event's parts that the client does not have.
+
+    ``lengths``: for each ``PartKind``, the number of characters that the client already has. ``others``: how many other
+    parts the client already has, by the names of the part's fields.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -343,9 +349,6 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 
 
 def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextComparison:
-    """Compare the texts of a complete event with the streamed texts. Of a long stream, only the hashed beginning and
-    the end can be compared.
-    """
     if not streamed:
         return _NOTHING_STREAMED
     texts = [
@@ -364,8 +367,10 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if the event is the aggregate of its author's stream, although its text differs. A callback may have
-    changed the text."""
+    """Return True if the event is the aggregate of its author's stream, although it differs from the stream.
+
+    The aggregate is the complete event that ADK creates from a stream. A callback may have changed the event.
+    """
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     streamed = author.streamed
@@ -377,8 +382,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if an event repeats the streamed text without its tags, or with some texts as thoughts. ADK's
-    planners make these changes.
+    """Return True if the event differs from the streamed text only as ADK's planners change it. They remove tags, or
+    mark some texts as thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

@@ -1,5 +1,6 @@
-"""Converts the events of one response. ``StreamProtocolConverter`` is the public class. Equal events give equal
-chunks.
+"""Convert the events of one response. ``StreamProtocolConverter`` is the public class.
+
+The same events always give the same chunks.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -40,7 +41,7 @@ class Conversion(Generic[T]):
     __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
+        """``call_ids``: the client ids of all tool calls in earlier messages of the chat."""
         self._sink = sink
         self.message_id = message_id
         """The id of the message; ``None`` until the first event sets it."""
@@ -51,14 +52,15 @@ class Conversion(Generic[T]):
         """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Remove and return the chunks that were written since the last call. With an SSE sink, each item is the bytes
-        of one chunk."""
+        """Remove and return the chunks that were written since the last call of ``take``. With an SSE sink, each item
+        is the bytes of one chunk.
+        """
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Restore the state of a message from its earlier events, without chunks: tool calls, counters and totals."""
+        """Read the earlier events of a message to restore its tool calls, counters and totals. Writes no chunks."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -78,7 +80,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End a response that ``replay`` has read, and discard the chunks, because the client has them."""
+        """End a response that ``replay`` has read. Discards the chunks, because the client already has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -87,17 +89,19 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """See ``RunSummary.failure``."""
+        """The first failure from which the run has not recovered; ``None`` if there is none."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """See ``FunctionResponses.failed``."""
+        """The client ids of the tool calls whose tools raised. These calls have no result."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after the last event of the run. The last chunk is ``finish``. If an event reported an error
-        or an abort, the last chunk is ``error`` or ``abort``.
+        """End the response after the last event of the run.
+
+        The last chunk is normally ``finish``. If an event has reported an error or an abort, the last chunk is
+        ``error`` or ``abort``.
         """
         if self.failure is not None:
             self.fail(self.failure)
@@ -115,16 +119,19 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run: its unfinished parts, its tool calls, and then an ``error`` chunk.
-        ``stopped``: True if the run was stopped from outside. Otherwise, pending calls are not ended.
+        """End the response of a failed run. Ends the unfinished parts and the tool calls, and then writes an ``error``
+        chunk.
+
+        Calls that wait for the user or the client stay open for a later answer. ``stopped``: True if the server has
+        stopped the run. Then these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run, with its unfinished parts and tool calls. Pending calls also end, as in
-        ADK.
+        """End the response of a stopped run. Ends the unfinished parts and all tool calls, including those that wait
+        for the user or the client. Then writes an ``abort`` chunk.
         """
         metadata = self._end_content("abort", RUN_STOPPED_TEXT, stopped=True)
         if metadata is not None:
@@ -140,11 +147,10 @@ class Conversion(Generic[T]):
         stopped: bool = False,
         error: BaseException | None = None,
     ) -> dict[str, Any] | None:
-        """End the unfinished parts, the tool calls without a result, and the last step. Return the metadata to write
-        after the step.
+        """End the unfinished parts, the tool calls without a result, and the last step.
 
-        ``error_text``: the error text of calls without a result. ``stopped``: True to also end pending calls.
-        ``error``: the exception of the run.
+        Returns the message metadata to write next. ``error_text``: the error text of calls without a result.
+        ``stopped``: True to also end calls that wait for the user or the client. ``error``: the exception of the run.
         """
         closes_pending = stopped and self._running  # before the run's first event, pending calls keep waiting
         self._check_running()
@@ -182,16 +188,18 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """See ``InnerAgents.show``."""
+        """Switch the preliminary outputs of agents inside tool calls on or off: see ``InnerAgents.show``."""
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a tool call waits for an answer from outside the run."""
+        """True if a tool call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of an agent inside a tool call. Its pending calls get the error ``pending_text``."""
+        """End the message of an agent inside a tool call. Calls that wait for an answer get the error text
+        ``pending_text``.
+        """
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.responses.end_calls(pending_text, closes_pending=True)
@@ -203,23 +211,25 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """See ``Authors.keep_unconfirmed``."""
+        """From now on, store each streamed part until a complete event repeats the part."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """See ``Authors.unconfirmed``."""
+        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        called.
+        """
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """See ``Authors.complete_ids``."""
+        """The ids of all complete events since the call of ``keep_unconfirmed``, in order."""
         return self.events.authors.complete_ids
 
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Convert the event, and return its chunks. Earlier chunks that ``take`` has not returned yet come first."""
+        """Convert the event, and return all chunks that ``take`` has not returned yet, oldest first."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
@@ -234,7 +244,7 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
+    """Return a conversion for an agent that runs inside a tool call. ``call_id``: the client's id of this call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
@@ -242,20 +252,20 @@ class StreamProtocolConverter:
     """Converter from the ADK events of one response to UI message chunks.
 
     Pass the events of one run to ``convert`` in order, and send the returned chunks to the client immediately. End the
-    response with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its
-    ``messageId`` is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as
-    the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown
-    fields of a dictionary are left out.
+    response with exactly one of ``finish``, ``fail`` and ``abort``. For the first event, the converter also returns the
+    ``start`` chunk. Its ``messageId`` is ``message_id``, by default the event's invocation id. An event may also be a
+    dictionary, such as the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is
+    converted. Unknown fields of a dictionary are ignored.
 
-    ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
-    converter takes calls, ids, sources and usage from these events, but sends no chunks for them.
+    ``past``: the message's earlier events, if the response continues a message, for example after an approval. From
+    these events, the converter reads calls, ids, sources and usage, but it returns no chunks for them.
 
-    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
-    whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
-    call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+    ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. If the id of a
+    new call is in ``taken_ids`` or was already used in this message, the call gets the id ``<id>.2``, ``<id>.3``, and
+    so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
-    The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. Pass the tools
-    of these calls as ``hidden_tools``.
+    The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. To hide these
+    calls, pass the names of their tools in ``hidden_tools``.
 
     Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
     """
@@ -282,9 +292,10 @@ class StreamProtocolConverter:
         return self._items(event)
 
     def finish(self) -> list[AnyChunk]:
-        """End the response of a completed run. Returns the last chunks, with ``finish`` at the end.
+        """End the response of a completed run. Returns the last chunks.
 
-        If the events report an error or an abort, the last chunk is ``error`` or ``abort``.
+        The last chunk is normally ``finish``. If an event has reported an error or an abort, the last chunk is
+        ``error`` or ``abort``.
         """
         self._conversion.finish()
         return self._take()
@@ -309,23 +320,25 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return a ``CallIds`` with the ids of earlier tool calls. Raises ``StreamProtocolError`` if an item is not a
-    text."""
+    """Return the ids of earlier tool calls as a ``CallIds``. Raises ``StreamProtocolError`` if an id is not a text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of earlier messages' tool
-    calls."""
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of all tool calls in earlier
+    messages of the chat.
+    """
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """Return a conversion that writes SSE events as bytes. ``call_ids``: see ``chunk_conversion``."""
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of all tool calls in earlier
+    messages of the chat.
+    """
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

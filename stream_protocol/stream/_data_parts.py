@@ -39,7 +39,7 @@ STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
-    """``saved``: artifact name -> version."""
+    """Write a ``data-adk-artifact`` part for each saved artifact. ``saved``: name of an artifact -> its version."""
     for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -51,10 +51,10 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 
 
 class EventActions:
-    """Writer for the field ``actions`` of events: transfers, widgets, and state.
+    """Writer for the field ``actions`` of events: agent transfers, widgets, and state changes.
 
-    A tool may send a widget while it runs. ADK repeats the widget, with the same id, in the event with the tool's
-    response. The repeated widget is written only if its data has changed.
+    A tool can send a widget while it runs. Later, the event with the tool's response contains the widget again, with
+    the same id. This repetition is written only if its data has changed.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -67,14 +67,14 @@ class EventActions:
         """Id of a widget that a running tool has sent -> its newest payload, until an event repeats the widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
-        """Write the widgets that a running tool has sent directly to the client."""
+        """Write the widgets that a tool has sent while it runs."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
                 self._posted[report.id] = report.payload
 
     def write(self, facts: EventFacts) -> None:
-        """Write the data parts of a complete event. The ``actions`` of a partial event belong to the complete event."""
+        """Write the data parts for the ``actions`` of a complete event."""
         newest = self._newest_of_posted(facts)
         for report in facts.reports:
             match report:
@@ -86,9 +86,10 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return this event's widgets that a running tool has already sent: widget id -> the widget to write again, or
-        ``None`` for an unchanged widget. Of several widgets with one id, the last counts, because parallel calls may
-        have sent the widgets in a different order.
+        """Return the widgets of this event that a running tool has already sent, by their ids. A widget whose data has
+        not changed is replaced by ``None``.
+
+        If several widgets of the event have the same id, the last widget counts.
         """
         if not self._posted:
             return {}
@@ -100,7 +101,9 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Return False if no part was written, or if the part is transient."""
+        """Write the data part of a widget. Returns False if the client will not store a part: the part is transient, or
+        none was written.
+        """
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
@@ -117,9 +120,7 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a tool call as a data part. Return False if the client does not have the call.
-        ``payload`` may have the call's number: see ``CallReference``.
-        """
+        """Write the progress of a tool call as a data part. Returns False if the client does not have the call."""
         adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
         if not isinstance(adk_id, str) or not isinstance(value, dict):
             return False
@@ -131,7 +132,7 @@ class EventActions:
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
-    """Write the changed state values. ``keys``: the state keys to send, or ``True`` for all."""
+    """Write changed values of the session state. ``keys``: the state keys to send, or ``True`` for all."""
     sent = {
         key: value
         for key, value in delta.items()
@@ -142,8 +143,9 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write the hint and the expected payload of a tool that requests an approval while it runs. If ADK itself requests
-    the approval, do not call this function: ADK's own hint is written for programmers.
+    """Write the hint and the expected payload of an approval that a tool requests while it runs.
+
+    Do not call this function for an approval that ADK itself requests. ADK's own hint is written for programmers.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -151,8 +153,8 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
 
 
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
-    """Write the reason and the descriptor that a tool declares for its approval, unless the client reads them from the
-    chunk ``tool-approval-request``.
+    """Write the reason and the descriptor that a tool declares for its approval. Does nothing if the client reads both
+    from the chunk ``tool-approval-request``.
     """
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
@@ -162,25 +164,25 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
-    """Write the output that a tool has returned for a denied call, because ``tool-output-denied`` has no field for an
-    output."""
+    """Write the output of a denied call as a data part. The chunk ``tool-output-denied`` has no field for an output."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Write that ADK has summarized earlier events. The summary is not sent, because it may contain data of hidden
-    tools."""
+    """Write a data part with the time range of events that ADK has summarized. The summary is not sent, because it may
+    contain data of hidden tools.
+    """
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Write that a failed workflow node tries again. The error is not sent."""
+    """Write a data part for a workflow node that runs again after a failure. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node, if its event has no content. An output that has no JSON form or is too large
+    """Write the output of a workflow node whose event has no content. An output that has no JSON form or is too large
     becomes ``None``.
     """
     try:
@@ -192,8 +194,8 @@ def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
 
 
 def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
-    """Write a user message that the run received while it worked. Clients without the ``steering-message`` chunk get a
-    ``data-adk-steering`` part.
+    """Write a message that the user sent while the agent was working. Clients that do not know the chunk
+    ``steering-message`` get a ``data-adk-steering`` part.
     """
     ui_parts = [*_ui_parts(parts)]
     if settings.client.accepts(STEERING_MESSAGE):
@@ -203,7 +205,7 @@ def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Par
 
 
 def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
-    """Convert the parts of an event to parts of a UI message. The bytes of a file become a data URL."""
+    """Convert the parts of a user's event to parts of a UI message. The bytes of a file become a data URL."""
     for part in parts:
         match part:
             case Text(text=text) if text:

@@ -12,10 +12,9 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 
 
 class AgentRunError(Exception):
-    """A failure that ADK did not raise as an exception, but reported in the fields ``error_code`` and ``error_message``
-    of an event.
+    """A failure that ADK reported in the fields ``error_code`` and ``error_message`` of an event, without an exception.
 
-    The error has a code, a message or both. For example, there is no code if a remote agent cannot be reached.
+    The error has a code, a message or both. For example, it has no code if a remote agent cannot be reached.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:
@@ -27,7 +26,7 @@ class AgentRunError(Exception):
 class RunLimitError(Exception):
     """Raised when a run reaches a limit of the server: time, size, or number of model calls.
 
-    ``str(error)`` is one plain sentence, which the client sees if the app has no ``on_error``.
+    ``str(error)`` is one plain sentence. The client receives this sentence if the app does not set ``on_error``.
     """
 
 
@@ -54,7 +53,7 @@ class RunSummary:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` without token counts."""
+        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` if the model reported none."""
         if self._usage is None:
             return None
         return {
@@ -66,12 +65,14 @@ class RunSummary:
         }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Store the finish reason and the model of an event. Up to ADK 2.0, only partial events name the model."""
+        """Store the finish reason and the model of a complete or partial event."""
         self._reason = reason
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``any_shown``: True if the client was shown content of the response before."""
+        """Add the token usage, the model and the failures of a complete event. ``any_shown``: True if the client has
+        already received content of the response.
+        """
         branch = facts.speaker[1]
         if facts.model:
             self.model_id = facts.model
@@ -89,7 +90,9 @@ class RunSummary:
                     self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
-        """Process the failure that an event in ``branch`` reports. ``any_shown``: see ``add``."""
+        """Process a failure. ``branch``: the branch of the event that reports it. ``any_shown``: True if the client has
+        already received content of the response.
+        """
         if failure.code == ABORTED:
             self.aborted = True
             self._failures = ()  # tools may fail because they are stopped
@@ -100,8 +103,10 @@ class RunSummary:
             self._failures = (*self._failures, (branch, AgentRunError(failure.code, failure.message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
-        """Return the finish reason of the response. ``any_pending``: True if a tool call waits for an answer from
-        outside the run. ``any_shown``: True if the client was shown content.
+        """Return the finish reason of the response.
+
+        ``any_pending``: True if a tool call waits for the user, the client or another system. ``any_shown``: True if
+        the client has received content of the response.
         """
         if any_pending:
             return "tool-calls"
@@ -112,14 +117,17 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """Reset the values that belong to one response, not to the whole message."""
+        """Reset the values that belong to one response. The model and the token usage belong to the message, and are
+        not reset.
+        """
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures = ()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows that the run has recovered from a failure in ``failed``. Both branches
-    must be equal, or ``failed`` is below ``branch``.
+    """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
+
+    The content must be in the branch of the failure, or in a branch above it.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

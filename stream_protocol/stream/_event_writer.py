@@ -1,7 +1,8 @@
 """Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
 
-Each partial event is written when it arrives. A complete event repeats the partial events of its author, so only new
-content is written. If a callback has changed the streamed text, the client keeps the streamed text.
+The content of a partial event is written when the event arrives. A complete event repeats the content of its author's
+partial events. Only content that is not a repetition is written. If a callback has changed the streamed text, the
+client keeps the streamed text.
 """
 
 from collections.abc import Callable, Iterable
@@ -93,7 +94,9 @@ class EventWriter(Generic[T]):
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: see ``InnerAgents``."""
+        """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
+        the settings and the client's id of the call.
+        """
         self._sink = sink
         self.settings = settings
         self._warn = warn
@@ -120,9 +123,10 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the chunk for an event that only continues the open text or thought. For any other event, change
-        nothing and return ``None``: pass such an event to ``add``. Before you call ``text_delta``, take all chunks from
-        ``sink.queue``.
+        """Return the chunk for an event that only continues the open text or thought.
+
+        For any other event, returns ``None`` and changes nothing: pass the event to ``add``. Before the call,
+        ``sink.queue`` must be empty.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
@@ -182,11 +186,11 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event of an agent inside a tool call, whose output shows the event.
+        """Process an event of an agent inside the tool call ``nesting``. The output of this call shows the event.
 
-        The assistant message itself also shows inner calls that wait for the user, because the client sends answers
-        only for calls of this message. The assistant message also shows the text of a task-mode agent that waits for
-        the user's next message.
+        Calls that wait for the user also get a part in the assistant message itself, because the client can answer only
+        calls of this message. The assistant message also shows the reply of a task-mode agent that waits for the user's
+        next message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -243,7 +247,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a whole part of a partial event, such as a file, or a signature alone."""
+        """Process a part that a partial event contains completely, such as a file or a signature without text."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
@@ -256,8 +260,10 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's transcribed speech in a live run. Only an event with ``finished`` repeats the earlier
-        pieces. Tool calls and other complete events may come between two pieces.
+        """Write the agent's transcribed speech in a live run.
+
+        An utterance arrives in fragments. The event with ``finished`` repeats the whole utterance. Other events may
+        arrive between two fragments.
         """
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
@@ -267,8 +273,10 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
-        """Begin a text or reasoning part. Return False if the client does not get parts of this kind. ``model``: the
-        model that streams the part.
+        """Begin a text or reasoning part. Returns False if the option ``send_reasoning`` is off and the part is
+        reasoning.
+
+        ``model``: the model that streams the part.
         """
         if kind is REASONING and not self.settings.options["send_reasoning"]:
             speaker.close()
@@ -320,7 +328,7 @@ class EventWriter(Generic[T]):
             write_artifacts(self._sink, saved, self.settings)
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's model response. Write the deferred parts that no complete event has replaced."""
+        """End an author's model response. Before that, write the parts that still wait for a complete event."""
         waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
         for part in waiting:
             match part:
@@ -332,7 +340,7 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _add_text(self, speaker: AuthorStream, part: Text) -> None:
-        """Write a text that was not streamed. An empty text may have a thought signature."""
+        """Write a text that was not streamed. The text may be empty if the part has a thought signature."""
         kind = REASONING if part.is_thought else TEXT
         if part.text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write_whole(part.text)
@@ -362,8 +370,9 @@ class EventWriter(Generic[T]):
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None
     ) -> None:
-        """Write a part that is never streamed in fragments. ``facts``: the event with the part; ``None`` for a partial
-        event."""
+        """Write a part that is never streamed in fragments. ``facts``: the complete event with the part; ``None`` if
+        the event is partial.
+        """
         match part:
             case File():
                 self.steps.begin_content(speaker)
@@ -376,7 +385,11 @@ class EventWriter(Generic[T]):
                 self._warn(f"Skipped a part with {fields or 'nothing in it'}")
 
     def end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
-        """End all unfinished parts of the message, and its tool calls: see ``FunctionResponses.end_calls``."""
+        """End all unfinished parts of the message, and then the tool calls without a result.
+
+        ``closes_pending``: True to also end calls that wait for the user, the client or another system. ``error``: the
+        exception of the run.
+        """
         for speaker in self.authors:
             self.authors.end_stream(speaker)
             speaker.has_failed = False  # a node tries again only within its run

@@ -1,4 +1,4 @@
-"""Convert function calls of the model and ADK's approval requests to tool calls of the message."""
+"""Convert the model's function calls and ADK's approval requests to tool calls of the message."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ TOO_LARGE_INPUT = "The arguments are too large to be shown."
 
 
 class FunctionCalls:
-    """Writes chunks with the inputs of a message's tool calls."""
+    """Writes chunks with the inputs of the message's tool calls."""
 
     __slots__ = ("_registry", "_settings", "_sink", "_steps")
 
@@ -47,7 +47,7 @@ class FunctionCalls:
         self._steps = steps
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
-        """Process a streamed name, or a piece of the arguments."""
+        """Process a streamed fragment of a function call: the tool's name, or some of the arguments."""
         call = self._registry.of_fragment(event, speaker, fragment)
         if call is None:
             return
@@ -67,11 +67,12 @@ class FunctionCalls:
         *,
         is_nested: bool = False,
     ) -> None:
-        """Process a function call of a complete event. A call that repeats an earlier event changes nothing.
+        """Process a function call of a complete event. Does nothing for a call that an earlier complete event
+        contained.
 
-        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call. In
-        this case, the message shows only calls that wait for the user or the client. The output of the outer call shows
-        all other calls.
+        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
+        Then only calls that wait for the user or the client get a part in the message. The output of the outer call
+        shows all other calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = self._registry.streamed(speaker, complete, ids)
@@ -106,8 +107,9 @@ class FunctionCalls:
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
-        """Show the call that needs approval, and request the approval. ``args``: the arguments of
-        ``adk_request_confirmation``, which itself is never shown.
+        """Show the call that needs approval, and write the approval request.
+
+        ``args``: the arguments of ADK's ``adk_request_confirmation`` call. The client never gets this ADK call.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -120,8 +122,9 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """The event asks the user, so mark the outer calls as waiting: the tool calls inside which the event's agent or
-        node runs. A call that starts a task-mode agent does not wait, because its result may come several turns later.
+        """Record that tool calls wait for the user, because an agent or workflow node inside them asks the user.
+
+        Calls that start a task-mode agent are left out, because their results may come several user messages later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -129,7 +132,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Record that the tool call that needs the credential waits for a sign-in."""
+        """Mark the tool call that needs the credential as waiting for a sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
@@ -159,14 +162,16 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return the part of a credential request that may be sent to a browser. Its ``functionCallId`` is the client's
-        id of the call that needs the credential.
+        """Return the fields of a credential request that a browser may receive. ``functionCallId`` is the client's id
+        of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the tool call that needs a credential. ``visible``: the result of ``credential_input``."""
+        """Return the tool call that needs the credential. ``visible``: the fields of the credential request that a
+        browser may receive.
+        """
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))

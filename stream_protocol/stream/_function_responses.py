@@ -1,4 +1,6 @@
-"""Convert function responses of tools, clients and inner agents to outputs of tool calls."""
+"""Convert function responses to outputs of tool calls. The responses come from tools, clients, or agents inside tool
+calls.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -78,7 +80,9 @@ class FunctionResponses:
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: see ``InnerAgents``."""
+        """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
+        the settings and the client's id of the call.
+        """
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -92,16 +96,18 @@ class FunctionResponses:
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in a user event, which may answer calls of any agent. The client has the
-        user's text.
+        """Process the function responses in a user event. They may answer calls of any agent.
+
+        The text of the event is not written, because the client sent this text.
         """
         self._registry.known.read_event(facts)
         for result in facts.results:
             self.add_response(facts, result)
 
     def add_response(self, facts: EventFacts, result: Result) -> None:
-        """Process a tool's result, ADK's placeholder for a later result, or the user's answer to an approval
-        request."""
+        """Process a function response: a tool's result, ADK's placeholder for a later result, or the user's answer to
+        an approval request.
+        """
         answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)
         if answered.is_approval and facts.in_users_name:
@@ -161,8 +167,8 @@ class FunctionResponses:
                 write_media(self._sink, file, self._settings)
 
     def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Process the result of a tool that the model's provider has run. ``facts``: the event with the result;
-        ``None`` for a partial event.
+        """Process the result of a tool that the model's provider has run. ``facts``: the complete event with the
+        result; ``None`` if the event is partial.
         """
         event = facts.event if facts is not None else None
         reference = CallReference(result.id, result.name)
@@ -171,8 +177,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write the content of a running tool's event as a preliminary output. Return False for any other event. The
-        branch of a tool's event ends in ``<tool>@<call id>``.
+        """Write a preliminary output with the content of an event that a running tool has created. Returns False for
+        any other event.
         """
         author, branch, _ = facts.speaker
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
@@ -196,7 +202,7 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write an event that a running tool has sent with ``stream_protocol.agents``."""
+        """Process an event that a running tool has sent with the functions of ``stream_protocol.agents``."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)
@@ -206,21 +212,22 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event of an agent inside this tool call. ``asks``: True if the event asks the user, so that the
-        call must wait."""
+        """Process an event of an agent inside the tool call ``call``. ``asks``: True if the event asks the user. Then
+        the call waits for the answer.
+        """
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
     def end_task(self, call: ToolCall) -> None:
-        """Write the final output of a call whose task-mode agent has asked the user. The agent continues, and gives its
-        result, in a later assistant message.
+        """Write the final output of a call whose task-mode agent has asked the user. The agent continues in a later
+        assistant message, and gives its result there.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """If the event's agent works on a task for a tool call, write an interim output of this call. Then the next
-        step need not wait for the call. The agent may end in a later response, because it may ask the user first.
+        """Write a preliminary output of the tool call inside which the event's agent runs, so that the next step can
+        begin before the agent ends. Does nothing if there is no such call.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -229,13 +236,13 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Write the interim outputs of ``Steps.blocking_interims`` again as final outputs."""
+        """Write the preliminary outputs of ``Steps.blocking_interims`` again as final outputs."""
         for call in self._steps.blocking_interims:
             self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """If this event reports that a tool raised, store the tool's call. ADK does not name the call, so nothing is
-        stored if several calls are possible.
+        """If the event reports that a tool raised, record the tool's call. ADK does not name the call, so nothing is
+        recorded if several calls are possible.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
@@ -245,8 +252,10 @@ class FunctionResponses:
             self._raised.add(call)
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """End the tool calls that have no result. ``closes_pending``: True to also end calls that wait for an answer
-        from outside the run. ``error``: the exception of the run. Calls whose tools raised this exception always end.
+        """End the tool calls that have no result.
+
+        ``closes_pending``: True to also end calls that wait for the user, the client or another system. ``error``: the
+        exception of the run. A call whose tool raised this exception always ends.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
@@ -269,7 +278,9 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Forget failed calls, because a stop may have made their tools fail."""
+        """Forget the calls whose tools raised. Call this method if the run was stopped, because the stop may have
+        caused the failures.
+        """
         self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
@@ -281,8 +292,9 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Write the output or the error of a call. ``nested``: the stored events of the agent that ran inside the
-        call."""
+        """Write the output or the error of a call. ``nested``: the stored events of an agent that ran inside the
+        call.
+        """
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()

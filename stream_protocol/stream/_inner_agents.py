@@ -1,4 +1,4 @@
-"""Show each agent that runs inside a tool call: the agent's message is the output of the call."""
+"""Show each agent that runs inside a tool call. A message with the agent's content is the output of this call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from stream_protocol.wire import Sink
 
 
 class InnerAgents:
-    """The agents that run inside tool calls, with their messages so far."""
+    """The agents that run inside tool calls, and the message of each agent so far."""
 
     __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
 
@@ -22,8 +22,8 @@ class InnerAgents:
         registry: CallRegistry,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent inside a tool call, with the settings and the client's
-        id of the call.
+        """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
+        the settings and the client's id of the call.
         """
         self._sink = sink
         self._settings = settings
@@ -35,12 +35,11 @@ class InnerAgents:
         """False while no client reads the response."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
-        """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch has
-        the call's id.
+        """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch
+        contains the id of this call.
 
-        Events of a workflow do not count as inside the workflow's call. Their node path has the tool's name and the
-        call's id. Events of a task-mode agent have such a path, too, but they count, because their scope is the call's
-        id. After a task-mode agent has asked the user, the agent talks to the user, so its later events do not count.
+        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for a task-mode agent after
+        it has asked the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -70,8 +69,10 @@ class InnerAgents:
         self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
-        """Show an event of an agent that runs inside a tool call and uses the outer session. ``asks``: True if the
-        event asks the user. Then the call must wait, and the result is an interim output for the call.
+        """Show an event of an agent that runs inside a tool call and uses the outer session.
+
+        ``asks``: True if the event asks the user. Then the method returns the agent's message so far, for a preliminary
+        output; otherwise ``None``.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -95,14 +96,16 @@ class InnerAgents:
         return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
-        """Return True if the call of a task-mode agent has its final output, although a result may still come. This
-        late result is not shown, because a client refuses outputs for calls of earlier messages.
+        """Return True if a task-mode agent ran inside this call, and the call has its final output. A later result of
+        the agent must not be sent, because clients refuse outputs for calls of earlier messages.
         """
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
-        """Return the inner agent's message as the output of a call that ends without a result. Return ``None`` if the
-        call must end with an error: the agent has shown nothing, or the run failed before ADK ended the call.
+        """Return the output of a call that ends without a result: the message of the agent inside the call.
+
+        Returns ``None`` if the call must end with an error: the agent has shown nothing, or the run failed before ADK
+        ended the call.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None
@@ -112,8 +115,10 @@ class InnerAgents:
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
-        """Record that ADK has ended the call because the run was stopped. ``kept``: the stored events of the inner
-        agent. If the client has received no output of the inner agent, the agent's message is built from these events.
+        """Record that ADK has ended this call because the run was stopped.
+
+        ``kept``: the stored events of the agent inside the call. If the client has received no content of this agent
+        yet, the agent's message is built from these events.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):
@@ -123,8 +128,11 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of inner agents on or off. Switch them off while no client reads the response.
-        Switching on writes the current messages. Final outputs are always written."""
+        """Switch the preliminary outputs of agents inside tool calls on or off. Switch them off while no client reads
+        the response.
+
+        Switching on writes the current messages. Final outputs are always written.
+        """
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
@@ -153,8 +161,10 @@ class InnerAgents:
         return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
 
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
-        """Return the output of a call, with the inner agent's message. The message is built from ``kept``, the stored
-        events, so that the message equals the history.
+        """Return the final output of a call. If an agent ran inside the call, the output is the agent's message.
+
+        ``kept``: the agent's stored events. The message is built from these events, and so equals the message in the
+        history.
         """
         message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
@@ -163,8 +173,8 @@ class InnerAgents:
         return self._whole(call, message, kept).ended({"result": output}, omitted=omitted)
 
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
-        """Return the inner agent's complete message from its stored events; without stored events, the message so far.
-        The caller ends the message.
+        """Return the complete message of the agent inside a call, built from stored events. Without stored events,
+        returns the message so far. The message is not ended yet.
         """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:
@@ -179,8 +189,9 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True for a task-mode agent's reply without a tool call. Then the agent waits for the user's next
-    message."""
+    """Return True if a task-mode agent replies in this event, and calls no tool. After the reply, the agent waits for
+    the user's next message.
+    """
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

@@ -1,4 +1,4 @@
-"""Write the chunks of files. A file is sent as its bytes or as a link that a browser can load."""
+"""Write the chunks of files. A file is sent as a data URL, or as a link that a browser can load."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ ENCODED_PIECE: Final = 48 * 1024
 
 
 class DataUrl:
-    """A file as a data URL. ``str`` returns the whole URL."""
+    """A file as a data URL. ``str()`` returns the whole URL."""
 
     def __init__(self, media_type: str | None, data: bytes) -> None:
         self.head: Final = f"data:{media_type or UNKNOWN_MEDIA_TYPE};base64,"
         self._data = data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the Base64 text of the URL in pieces, without ``data:…;base64,``."""
+        """Yield the Base64 text of the URL in pieces, without the prefix ``data:…;base64,``."""
         for begin in range(0, len(self._data), ENCODED_PIECE):
             yield b64encode(self._data[begin : begin + ENCODED_PIECE])
 
@@ -52,20 +52,25 @@ def is_web_url(uri: str) -> bool:
 
 
 def document_type(name: str) -> str:
-    """Return the media type for a document's file name, as the AI SDK's Google provider does."""
+    """Return the media type of a document, from the suffix of its file name. The AI SDK's Google provider uses the same
+    types.
+    """
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
 def file_part(media_type: str | None, url: Any, name: str | None) -> dict[str, Any]:
-    """Return the part of a user's UI message for a file."""
+    """Return a file as a part of a user's UI message."""
     file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
     return {**file, "filename": name} if name else file
 
 
 def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
-    """Write a file as a ``file`` chunk. A link that is not HTTP, such as ``gs://``, becomes ``data-adk-file``. A data
-    part of an agent behind A2A becomes ``data-adk-data``. With the option ``artifact_url``, a file that is also an
-    artifact becomes a link.
+    """Write a file as a chunk.
+
+    - A file with bytes becomes a ``file`` chunk with a data URL. For an artifact, the option ``artifact_url`` can
+      return another URL.
+    - An HTTP link becomes a ``file`` chunk, and any other link, such as ``gs://``, a ``data-adk-file`` chunk.
+    - A data part of an agent behind A2A becomes a ``data-adk-data`` chunk.
     """
     match file.content:
         case RelayedData(value):

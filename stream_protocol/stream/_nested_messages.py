@@ -1,8 +1,7 @@
 """The message of an agent that runs inside a tool call.
 
-The agent's message is the output of the call, as for sub-agents of the AI SDK. A converter and a reducer for each agent
-build the message from its events. Preliminary outputs contain the message so far. The final output has the whole
-message and the tool's result.
+The message is the output of this call, as for sub-agents of the AI SDK. Preliminary outputs contain the message so far.
+The final output has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +35,7 @@ OFTEN, SELDOM = 64, 4
 
 
 class NestedConversion(Protocol):
-    """Converter for the events of an agent that runs inside a tool call."""
+    """Interface of the converter for the events of an agent that runs inside a tool call."""
 
     @property
     def is_waiting(self) -> bool: ...
@@ -62,8 +61,8 @@ class NestedMessage:
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the tool call, and of the agent's message. ``answerable``: True if the agent
-        uses the outer session, so that it can wait for the user's answers.
+        """``call_id``: the client's id of the tool call, which is also the id of the agent's message. ``answerable``:
+        True if the agent can wait for the user's answers, because it uses the outer session.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -82,25 +81,25 @@ class NestedMessage:
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Store a complete event of an agent that uses the outer session."""
+        """Store the event for the final message, unless it is partial. Used for an agent in the outer session."""
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the message if the client should get the message again now; otherwise ``None``."""
+        """Return the message so far, if it has enough new content to be sent again; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question
         return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
-        """Return the message so far, which the caller must send to the client."""
+        """Return the message so far. The caller must send this message to the client."""
         self._read()
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Remove and return the transient data parts, which the client gets outside the message."""
+        """Remove and return the transient data parts. They are not stored in the message, and are sent separately."""
         taken, self._transient = self._transient, []
         return taken
 
@@ -110,8 +109,9 @@ class NestedMessage:
         return json_value(self._reducer.message)
 
     def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
-        """End and return the message. ``added``: more metadata. ``omitted``: the number of the agent's events that were
-        not stored."""
+        """End and return the message. ``added``: metadata to add. ``omitted``: the number of the agent's events that
+        were not stored.
+        """
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
@@ -139,8 +139,10 @@ class NestedMessage:
 
 
 class _Sending:
-    """Decides when a growing message is sent again. The total size of all sent messages is proportional to the size of
-    the last message. The decision does not depend on time, so equal events give equal streams.
+    """Decides when a growing message is sent again as a whole.
+
+    The total size of all sent messages is proportional to the size of the last message. The decision does not depend on
+    time, so the same events always give the same stream.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")
@@ -153,7 +155,7 @@ class _Sending:
         """Id of a nested call -> size of its newest output, which replaces the previous output."""
 
     def count(self, chunk: AnyChunk) -> None:
-        """Count the bytes of a chunk that is added to the message."""
+        """Count the bytes that this chunk adds to the message."""
         added = _size(chunk)
         match chunk:
             case {"type": "tool-output-available", "toolCallId": str(call_id)}:
@@ -168,7 +170,7 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message should be sent now. ``is_text``: True if only text is unsent."""
+        """Return True if the message should be sent now. ``is_text``: True if all unsent content is text."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM

@@ -121,7 +121,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Return the default error text for the client; for a ``RunLimitError``, its own text."""
+    """Return the default error text for the client. For a ``RunLimitError``, this is the error's own text."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -169,13 +169,13 @@ class Settings:
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if the output of this tool's call shows the agent that the tool starts."""
+        """Return True if the outputs of this tool's calls show the agent that the tool starts."""
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls, without the hook ``transform``. The outer conversion passes the
-        agents' messages to this hook.
+        """The settings for agents inside tool calls. The hook ``transform`` is left out, because the outer conversion
+        calls it for the agents' messages.
         """
         if self.options["transform"] is None:
             return self
@@ -185,11 +185,13 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """Return the data URL of a file that is not an artifact."""
+        """Return a data URL with the bytes of the file."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """Return the client's text for this error. If ``on_error`` raises, return the default text."""
+        """Return the text that the client gets for this error. If the option ``on_error`` raises, returns the default
+        text.
+        """
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for anything but text
@@ -248,11 +250,11 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options, with the names in ``tools`` added to ``hidden_tools`` if ``nested_agents`` is ``"flat"`` for
-    them.
+    """Return the options, with tools that start task-mode agents added to ``hidden_tools``. Only tools whose
+    ``nested_agents`` option is ``"flat"`` are added.
 
-    ``tools``: the names of the tools that start task-mode agents, or a function that takes a name. The function is
-    called only for tools whose ``nested_agents`` is ``"flat"``. Raises ``StreamProtocolError`` for invalid options.
+    ``tools``: the names of the tools that start task-mode agents, or a predicate for such names. Raises
+    ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
@@ -286,7 +288,7 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """Return the options as JSON, without functions."""
+    """Return the options as JSON. Options whose value is a function are left out."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -300,7 +302,9 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """Return the options from the JSON of ``options_to_json``, without unknown options and values of a wrong type."""
+    """Return the options from the JSON of ``options_to_json``. Unknown options, and values of a wrong type, are left
+    out.
+    """
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

@@ -1,7 +1,7 @@
 """Write sources, citations and Google's search suggestions.
 
 Clients with ``ai`` 7.0.138 or later get citations in ``text-end``. Older clients get citations in
-``data-adk-citations``, and so do all clients if the text has already ended.
+``data-adk-citations``. If the text part has already ended, all clients get ``data-adk-citations``.
 """
 
 from bisect import bisect_right
@@ -25,9 +25,7 @@ _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
 
 
 class Sources:
-    """Writes sources and suggested searches that the message does not have yet. Source ids are numbered in the
-    message.
-    """
+    """Writes each source and each search suggestion once per message. Source ids are numbered in the message."""
 
     __slots__ = ("_client", "_searches", "_sink", "_sources")
 
@@ -39,8 +37,10 @@ class Sources:
         self._searches: set[SearchSuggestions] = set()
 
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
-        """Write the new sources, citations and suggested searches of an event. ``as_streamed``: False if the client has
-        different texts. Then citations are left out.
+        """Write the new sources, citations and search suggestions of an event.
+
+        ``as_streamed``: False if the client's text differs from the event's text. Then no citations are written,
+        because their positions would be wrong.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -113,9 +113,11 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return a mapping: index of a text part -> the citations in this part, with positions in UTF-16 units from its
-    beginning. ``lengths``: the lengths of the parts of ``text``. A citation across two parts is split. Citations with
-    the same source and range are merged.
+    """Return a mapping: index of a text part -> the citations in this part. Positions count UTF-16 units from the
+    beginning of the part.
+
+    ``lengths``: the lengths of the text parts that together form ``text``. A citation across two parts is split.
+    Citations with the same source and range are merged.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
@@ -139,7 +141,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return a mapping: index in characters -> index in UTF-16 units."""
+    """Return a mapping: position in characters -> position in UTF-16 units."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

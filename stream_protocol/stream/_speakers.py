@@ -3,9 +3,9 @@
 Agents that run in parallel send interleaved partial events, so each author has an open part. An author is identified by
 agent, branch and node path, because the event id may change with every fragment.
 
-``StreamedResponse`` stores what an author has streamed since its last complete event. ``UnconfirmedStream`` stores a
-stream until a complete event repeats it. When a run ends early, a server writes these streams to the session, so that
-the history has all text that the client has shown.
+``StreamedResponse`` stores the parts that an author has streamed since its last complete event. ``UnconfirmedStream``
+stores streamed parts until a complete event repeats them. When a run ends early, a server writes these parts to the
+session. So the history contains all text that the client has received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """The writer of an author without an open part."""
+    """The writer of an author that has no open part: every call raises ``AssertionError``."""
 
     __slots__ = ()
 
@@ -47,7 +47,9 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """Consecutive texts, consecutive thoughts, a file, or a call or result of the provider's tools, such as code."""
+    """A streamed part: consecutive texts, consecutive thoughts, or a file. It can also be a call or result of a tool
+    that the model's provider runs.
+    """
 
     kind: PartKind | None = None
     """The kind of the texts; ``None`` for any other part."""
@@ -57,14 +59,15 @@ class StreamedPart:
 
     @property
     def is_of_provider(self) -> bool:
-        """True for code or another tool that the model's provider runs, and for the result."""
+        """True for a call or result of a tool that the model's provider runs, such as code execution."""
         return isinstance(self.whole, ProviderPart)
 
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that an author streamed between two of its complete events. Of tool calls, only those of the provider
-    are stored."""
+    """The parts that an author streamed between two of its complete events. Tool calls are not stored, except those
+    that the model's provider runs.
+    """
 
     begin: int = 0
     """The number of complete events before the stream."""
@@ -79,13 +82,15 @@ class UnconfirmedStream:
     """True if the stream comes from an agent inside a tool call."""
 
     def add_fragment(self, fragment: EventFacts, begin: int) -> None:
-        """Append the parts of the next partial event. ``begin``: the number of complete events before it."""
+        """Append the parts of the next partial event. ``begin``: the number of complete events before this event."""
         self.note(fragment, begin)
         for part in fragment.parts:
             self.add(part)
 
     def is_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` contain all streamed files and tools of the provider. Texts are not compared."""
+        """Return True if ``parts`` contain all streamed files, and all calls and results of the provider's tools. Texts
+        are not compared.
+        """
         confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
         return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
 
@@ -95,7 +100,9 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next partial event. ``begin``: see ``add_fragment``."""
+        """Store the fields of the next partial event, but not its parts. ``begin``: the number of complete events
+        before this event.
+        """
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
@@ -117,14 +124,14 @@ class UnconfirmedStream:
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature of the newest text or thought."""
+        """Set the thought signature of the newest part, if this part is a text or a thought."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 
 
 @dataclass(slots=True, eq=False)
 class AuthorStream:
-    """An author's open part, and the streamed parts of its current model response."""
+    """An author's open part, and the parts that the author has streamed in its current model response."""
 
     key: SpeakerKey
     _sink: Sink[Any]
@@ -157,7 +164,7 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True while the author streams a part or the input of a tool call. Meanwhile, a step cannot end."""
+        """True while the author streams a part or the input of a tool call. During this time, a step cannot end."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
@@ -167,17 +174,17 @@ class AuthorStream:
 
     @property
     def text_blocks(self) -> Sequence[tuple[str, int]]:
-        """Id and length of each text part in the current response, also of an unfinished text."""
+        """Id and length of each text part in the current model response. A text part that has not ended is included."""
         closed = self._closed_texts or []
         return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
-        """Write a text, or the rest of a text, that was not streamed."""
+        """Write a text, or the end of a text, that was not streamed."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
-        """Begin a part. The previous part must have ended. ``model``: the model that streams the part."""
+        """Begin a part. Call ``close`` first. ``model``: the model that streams the part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(
             part_id, provider_metadata(self.key)
@@ -190,19 +197,23 @@ class AuthorStream:
         self.streamed.model = model
 
     def defer(self, part: Part) -> None:
-        """Hold back a part, and all later parts, until the complete event comes."""
+        """Store a part until the complete event comes, instead of writing the part. All later parts must also be
+        deferred.
+        """
         self.streamed.deferred = (*self.streamed.deferred, part)
         self.keep(part)
         self.opened = None
 
     def keep(self, part: Part) -> None:
-        """Add a part to the stored stream, if streams are stored."""
+        """Store a streamed part until a complete event repeats the part. Does nothing unless
+        ``Authors.keep_unconfirmed`` was called.
+        """
         if self.streamed.kept is not None:
             self.streamed.gather()
             self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Store a thought signature for the open part, and for the stored stream."""
+        """Set the thought signature of the open part."""
         if self.kind is not None:
             self._signature = signature
         if self.streamed.kept is not None:
@@ -227,8 +238,8 @@ class AuthorStream:
         self._signature = None
 
     def new_speech(self, speech: AgentSpeech) -> str:
-        """Return the new text of this speech. In a live run, ADK first sends pieces of an utterance, and then the whole
-        utterance with ``finished`` set.
+        """Return the text of ``speech`` that was not streamed before. In a live run, ADK sends an utterance in
+        fragments, and then the whole utterance with ``finished`` set.
         """
         pieces, text = self.speech, speech.text
         if not speech.finished:
@@ -241,7 +252,7 @@ class AuthorStream:
         return text[pieces.length :] if pieces.begins(text) else ""
 
     def remove_call(self, call: ToolCall) -> None:
-        """Remove a call whose complete event has come."""
+        """Remove a call from the list of streaming calls, because its complete event has come."""
         if call in self.streaming_calls:
             self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:
@@ -258,10 +269,11 @@ class AuthorStream:
 
 
 class InnerStreams:
-    """Streamed parts of agents inside tool calls. A complete event with content removes the parts of its author.
+    """Streamed parts of agents inside tool calls. A complete event with content removes the streamed parts of its
+    author.
 
-    ``max_length``: the maximum number of characters; ``None`` for no limit. With a limit, a partial event is left out
-    if it has no text, or would exceed the limit.
+    ``max_length``: the maximum number of stored characters; ``None`` for no limit. With a limit, partial events without
+    text are not stored. Events that would exceed the limit are not stored either.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -275,8 +287,8 @@ class InnerStreams:
         return iter(self._streams.values())
 
     def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Process an event of an agent inside a tool call. ``begin``: the number of complete events before a partial
-        event.
+        """Process an event of an agent inside a tool call. ``begin``: for a partial event, the number of complete
+        events before this event.
         """
         if not facts.is_fragment:
             repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
@@ -290,7 +302,7 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """Ended streams whose content no complete event has fully repeated."""
+    """All streamed parts of a response that no complete event has repeated."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
@@ -298,7 +310,7 @@ class UnconfirmedStreams:
 
 
 class Authors(Generic[T]):
-    """The authors of a response."""
+    """The authors of a response, with the open part of each author."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 
@@ -320,14 +332,16 @@ class Authors(Generic[T]):
         return author
 
     def keep_unconfirmed(self) -> None:
-        """From now on, store each streamed part until a complete event repeats it."""
+        """From now on, store each streamed part until a complete event repeats the part."""
         self._unconfirmed = UnconfirmedStreams()
         for author in self:
             author.streamed.kept = UnconfirmedStream()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streams that no complete event has repeated, oldest first."""
+        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        called.
+        """
         if self._unconfirmed is None:
             return []
         streams = [*self._unconfirmed.ended, *(author.streamed.whole for author in self), *self._unconfirmed.inner]
@@ -336,17 +350,17 @@ class Authors(Generic[T]):
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of all complete events since ``keep_unconfirmed``, in order."""
+        """The ids of all complete events since the call of ``keep_unconfirmed``, in order."""
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, facts: EventFacts) -> None:
-        """Does nothing unless ``keep_unconfirmed`` was called."""
+        """Record a complete event. Does nothing unless ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.complete_ids.append(facts.id)
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Does nothing unless ``keep_unconfirmed`` was called."""
+        """Record a partial event. Does nothing unless ``keep_unconfirmed`` was called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
@@ -356,15 +370,18 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End the stream of an author without a complete event. ``unconfirmed`` still contains the stream."""
+        """End an author's stream that no complete event has repeated. The streamed parts stay in the property
+        ``unconfirmed``.
+        """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()
             self._unconfirmed.ended.append(stream)
 
     def confirm(self, author: AuthorStream, complete: EventFacts, calls: CallRegistry) -> Comparison:
-        """Compare a complete event with the streamed parts of its author, and end the stream if
-        ``Comparison.ends_stream`` is True. If the event does not repeat all parts, ``unconfirmed`` still contains the
-        stream. ``calls``: the tool calls of the message.
+        """Compare a complete event with the streamed parts of its author. ``calls``: the tool calls of the message.
+
+        If ``Comparison.ends_stream`` is True, the author's stream ends. Parts that the event does not repeat stay in
+        the property ``unconfirmed``.
         """
         comparison, stream = compare(complete, author, calls), author.streamed.kept
         if stream is not None and comparison.ends_stream:

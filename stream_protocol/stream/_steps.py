@@ -7,15 +7,15 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 - A step begins with each model response, and with the content after a tool's output.
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
-- A response must not end in a step whose calls all have outputs, because the helper would send requests in an endless
-  loop. An empty step follows such a step. The predicate of Vercel's chatbot template ignores steps: see
-  ``serving/runs/_auto_resend``.
-- If a call waits for an answer, interim outputs in its step become final: see ``blocking_interims``.
-- The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
+- A response must not end in a step whose calls all have outputs. Otherwise an auto-send helper would send requests in
+  an endless loop. So the server adds an empty step.
+- If a call waits for an answer, preliminary outputs of other calls in the same step become final: see
+  ``blocking_interims``.
+- If the client sends the output of an approved call, the call's state ``approval-responded`` must change: see
   ``after_approval``.
 
 A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
-all text parts. A tool input that continued after ``start-step`` would become a second part.
+all text parts. If a tool input continued after ``start-step``, the client would show two parts for it.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 
 @dataclass(slots=True, eq=False)
 class Steps:
-    """The current step of a message, and its tool calls."""
+    """The current step of a message, and the tool calls in this step."""
 
     _sink: Sink[Any]
     _registry: CallRegistry
@@ -50,9 +50,9 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the author's open part. Start a new step if the next content needs one.
 
-        A new step normally waits for all running tool calls, because they may still need approval. A credential request
-        does not wait, because the client cannot send an answer from a step with a running call. No step starts while
-        the input of a call is streamed.
+        A new step normally waits for all running tool calls, because they may still need approval. The step for a
+        credential request does not wait, because the client cannot send an answer from a step with a running call. No
+        step starts while the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -72,7 +72,9 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's ``unfinished_calls``."""
+        """End the author's streamed calls whose complete function call never came. The client gets an error for each
+        call.
+        """
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -87,8 +89,10 @@ class Steps:
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if a new step must not start yet, because a call has no result. Calls that wait for a credential
-        do not count. Before a credential request, running calls do not count either."""
+        """Return True if a new step must not start yet, because a call has no result.
+
+        Ignores calls that wait for a credential. Before a credential request, also ignores running calls.
+        """
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -111,24 +115,25 @@ class Steps:
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def after_approval(self, call: ToolCall) -> None:
-        """Send the input of an approved call again, if the client or another system sends the output. The input changes
-        the client's state ``approval-responded`` to ``input-available``. Otherwise, the auto-send helper would repeat
-        its request until the call has an output.
+        """Write the input of an approved call again, if the client or another system sends the call's output.
+
+        In the client, this changes the state of the call from ``approval-responded`` to ``input-available``. Otherwise
+        the auto-send helper would send its request in an endless loop.
         """
         if call.approved and call.long_running:
             call.send_input_again()
 
     @property
     def blocking_interims(self) -> list[ToolCall]:
-        """The calls whose interim outputs must become final at the end of the response. The auto-send helpers send the
-        user's answer only if all outputs after the last ``start-step`` are final.
+        """The calls whose preliminary outputs must become final at the end of the response. The auto-send helpers send
+        the user's answer only if all outputs after the last ``start-step`` are final.
         """
         calls = self._calls or []
         any_pending = any(call.is_pending for call in calls)
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message, unless a part is open or a call has no result."""
+        """End the current step before a steering message. Does nothing while a part is open or a call has no result."""
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 
@@ -139,12 +144,13 @@ class Steps:
             self._step_is_open = False
 
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
-        """End the last step of a response, so that the client's auto-send helpers do not loop. An empty step is added
-        if all calls of the last step have a result, and the client calls its helpers after ``ending``. ``ending``: the
-        type of the response's last chunk.
+        """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        Return the metadata to write after the last step. The client stores an empty step only if metadata follow. So
-        after an empty step, the result is never ``None``.
+        An empty step is added if all calls of the last step have a result. ``ending``: the type of the response's last
+        chunk. After some types, clients do not call the helpers, so no step is added.
+
+        Returns the message metadata to write next. After an empty step, this is never ``None``, because the client
+        stores an empty step only together with metadata.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

@@ -1,4 +1,5 @@
-"""Convert the events of a whole run to a stream of chunks. An exception of the run becomes an ``error`` chunk.
+"""Convert the events of a whole run to a stream of chunks. If the run raises an exception, the stream ends with an
+``error`` chunk.
 
 ``stream_*`` functions take an asynchronous iterable, ``iter_*`` functions a synchronous iterable. ``*_chunks``
 functions yield dictionaries. ``*_sse`` functions yield the bytes of one SSE event at a time, and ``data: [DONE]`` at
@@ -66,8 +67,8 @@ def stream_sse(
 ) -> AsyncIterator[bytes]:
     """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``.
 
-    Takes the same arguments and raises the same errors as ``stream_chunks``. ``stream_sse`` is faster than
-    ``stream_chunks`` with a call of ``encode_sse`` for each chunk.
+    Takes the same arguments and raises the same errors as ``stream_chunks``. Faster than encoding each chunk of
+    ``stream_chunks`` with ``encode_sse``.
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
@@ -82,10 +83,11 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """Return the chunks of a run from a synchronous iterable. Takes the same arguments and raises the same errors as
-    ``stream_chunks``, but ``events`` is synchronous.
+    """Return the chunks of a run. ``events``: a synchronous iterable. All other arguments, and the errors, are those of
+    ``stream_chunks``.
 
-    A list or tuple is treated as a completed run. Its tool calls that start task-mode agents are recognized and hidden.
+    If ``events`` is a list or tuple, the run counts as completed. Then calls that start task-mode agents are recognized
+    and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -100,10 +102,10 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """Return the chunks of a run as bytes from a synchronous iterable. Takes the same arguments and raises the same
-    errors as ``stream_sse``, but ``events`` is synchronous.
+    """Return the chunks of a run as bytes. ``events``: a synchronous iterable. All other arguments, and the errors, are
+    those of ``stream_sse``.
 
-    A list or tuple is treated as a completed run: see ``iter_chunks``.
+    If ``events`` is a list or tuple, the run counts as completed: see ``iter_chunks``.
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
@@ -113,7 +115,9 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries in a sequence become ADK events."""
+    """Return ``past``, ``events`` and the settings. Dictionaries become ADK events in ``past``, and in ``events`` if it
+    is a list or tuple.
+    """
     warn = WarnOnce()
     check_iterable("past", past, "events")
     known_past = read_events(past, warn)
@@ -124,7 +128,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate: True if the tool with this name starts a task-mode agent. The first call reads the events."""
+    """Predicate: True if the tool with this name starts a task-mode agent. Reads the events at its first use."""
 
     __slots__ = ("_events", "_names", "_past")
 
@@ -185,8 +189,9 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
-    """End the response with an ``error`` chunk. If the app's hook ``transform`` raises for this chunk, write the chunk
-    without the hook."""
+    """End the response with an ``error`` chunk. If the app's hook ``transform`` raises for this chunk, the chunk is
+    written without a call of the hook.
+    """
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and will not be called again

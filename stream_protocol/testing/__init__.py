@@ -1,6 +1,6 @@
 """Tools for testing ADK agents without a real model: scripted models, recordings and expected streams.
 
-``run_log_conformance`` has tests for your own ``RunLog``.
+The module ``run_log_conformance`` has tests for your own ``RunLog``.
 """
 
 from stream_protocol.testing._find_recording import RecordingFinder

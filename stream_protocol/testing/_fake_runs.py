@@ -1,4 +1,4 @@
-"""Runs without an agent, and readers of these runs, for tests of run logs."""
+"""Runs without an agent, and functions that read these runs, for tests of run logs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent, which records a stop or a lost lease."""
+    """A run without an agent. Records a stop of the run, and the loss of its lease (its right to run the chat)."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -36,7 +36,7 @@ class FakeOwner:
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handle a message from the run log, and return the reply."""
+        """Record a message from the run log, and return a reply."""
         self.received.append(post)
         await self.may_reply.wait()
         return b"re: " + post
@@ -55,7 +55,7 @@ def delta(word: str) -> bytes:
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Start a run with the lease of a chat, and write the beginning of a text."""
+    """Start a run in the chat, and write the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -64,7 +64,7 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Return the active run of the chat, as ``worker`` sees it."""
+    """Return the chat's active run according to the run log ``worker``."""
     info = await worker.current(chat)
     assert info is not None
     return info
@@ -77,7 +77,7 @@ async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Read until ``what`` has arrived. Return all bytes."""
+    """Read a stream until the bytes ``what`` have arrived. Returns all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -86,13 +86,13 @@ async def until(reader: RunReader, what: bytes) -> bytes:
 
 
 async def rest(reader: RunReader) -> bytes:
-    """Read to the end. Return the bytes."""
+    """Read a stream to its end. Returns the bytes that were read."""
     async with asyncio.timeout(HANG), aclosing(reader):
         return b"".join([piece async for piece in reader])
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until ``true()`` returns True."""
+    """Wait until the function ``true`` returns True."""
     async with asyncio.timeout(HANG):
         while True:
             if await true():
@@ -101,7 +101,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until none of these workers sees a lease on the chat."""
+    """Wait until each of these run logs reports that no run is active in the chat."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)
@@ -110,6 +110,6 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def joined_text(stream: bytes) -> str:
-    """Return the joined text deltas of a stream."""
+    """Join the texts of all text deltas in a stream."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

@@ -10,12 +10,12 @@ from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
-    """Raised if no file or several files have the name. ``str(error)`` names the searched folders."""
+    """Raised if no file or several files match the name. ``str(error)`` names the searched folders."""
 
 
 @dataclass(frozen=True)
 class RecordingFinder:
-    """Loads recordings by name from these folders: ``finder("booking")`` loads the recording ``booking``."""
+    """Loads recordings by name from the given folders: ``finder("booking")`` loads the recording ``booking``."""
 
     folders: tuple[Path, ...]
     """The folders to search, in this order."""
@@ -29,8 +29,8 @@ class RecordingFinder:
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Load the recording from the first folder that has a file with this name. ``name`` may omit the last suffix.
 
-        ``session``: chooses a session if the file has several. Raises ``RecordingNotFoundError`` if there is no such
-        file, and ``RecordingError`` if the file is not a recording.
+        ``session``: the session to load, if the file has several. Raises ``RecordingNotFoundError`` if no file or
+        several files match the name. Raises ``RecordingError`` if the file is not a recording.
         """
         check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:

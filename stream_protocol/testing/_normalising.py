@@ -1,4 +1,4 @@
-"""Removes differences between two runs of one conversation: ids, times, and fragments of model responses."""
+"""Remove differences between two runs of one conversation: ids, times, and how model responses are split."""
 
 import re
 from collections import Counter
@@ -23,8 +23,9 @@ _FIRST_TIME: Final = 10**9
 
 
 class Normaliser:
-    """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``. Equal ids get equal names, so
-    swapped outputs of two calls still differ.
+    """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``.
+
+    Equal ids get equal names. So a comparison still finds two calls whose outputs are swapped.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class Normaliser:
         self._counts: Counter[str] = Counter()
 
     def chunk(self, chunk: Mapping[str, Any]) -> Json:
-        """Return the chunk with names in place of ids and times. Pass the chunks in order."""
+        """Return the chunk with names in place of ids, and ``<time>`` in place of times. Pass the chunks in order."""
         return {key: self._value(key, value) for key, value in chunk.items()}
 
     def _value(self, key: str, value: Any) -> Any:
@@ -62,11 +63,10 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """Yield the chunks without details that vary between runs of a model. Consecutive text deltas become one delta.
-    Input deltas, usage, the model's name and signatures are removed.
+    """Yield the chunks without details that differ between two responses of a model.
 
-    Each complete input comes directly after its ``tool-input-start``, because a streaming model may start several calls
-    before the first is complete.
+    Consecutive text deltas become one delta. Input deltas, usage, the model's name and signatures are removed. The
+    complete input of a call comes directly after its ``tool-input-start``.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -75,7 +75,9 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the chunks without input deltas, each complete input directly after the start of its call."""
+    """Yield the chunks without input deltas. The complete input of a call comes directly after its
+    ``tool-input-start``.
+    """
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
     inputs = {chunk["toolCallId"]: chunk for chunk in chunks if chunk["type"] in _INPUTS}
     for chunk in chunks:
@@ -87,7 +89,9 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Return a key that all deltas of one part share. Any other chunk has a unique key."""
+    """Return a key for grouping. All deltas of one message part have the same key, and any other chunk has a unique
+    key.
+    """
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

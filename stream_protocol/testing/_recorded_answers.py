@@ -1,4 +1,4 @@
-"""Reads the responses of a model from a recording, for ``ScriptedLlm``."""
+"""Read the responses of a model from a recording, for ``ScriptedLlm``."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,14 +19,15 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A recorded response of a model. A stopped response has only ``fragments``."""
+    """A recorded response of a model. ``whole`` is ``None`` if the run was stopped during the response."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies, because ADK changes the objects that it gets. Without ``stream``, yield only the complete
-        response.
+        """Yield copies of the fragments, and then of the complete response. ADK may change the copies.
+
+        ``stream``: False to yield only the complete response, if there is one.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
@@ -34,11 +35,11 @@ class RecordedAnswer:
 
 
 def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
-    """Return the model's responses, sorted by their ends. ``author``: the agent whose responses are returned; ``None``
-    for all agents.
+    """Return the model's responses, in the order in which they ended. ``author``: the agent whose responses are
+    returned; ``None`` for all agents.
 
-    Events of parallel agents may be mixed. Fragments belong to the next complete response of their agent. Without such
-    a response in the turn, the fragments are a response of a stopped run.
+    Fragments belong to the next complete response of the same agent. If the turn has no such response, the run was
+    stopped, and the fragments alone are a response.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)
@@ -59,7 +60,7 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
 
 
 class _Answers:
-    """Collects model responses."""
+    """Collects the model responses of a recording."""
 
     def __init__(self) -> None:
         self.ended: list[RecordedAnswer] = []
@@ -68,7 +69,7 @@ class _Answers:
         """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event has a model response, not an event of the user, a tool, ADK or this package."""
+        """Return True if the event is a response of the model."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:
@@ -98,7 +99,7 @@ class _Answers:
 
 
 def _response(event: Event) -> LlmResponse:
-    """Return the model response in an event, without the error that marks a stopped run."""
+    """Return the model response in an event. An error that this package added for a stopped run is removed."""
     no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
     kept = LlmResponse.model_fields.keys() - no_answer
     return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

@@ -6,9 +6,10 @@
     ])
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
-Each step becomes a ``GenerateContentResponse``, as the Gemini API would send it. ADK's ``StreamingResponseAggregator``
-creates the partial responses and the aggregate, as for ``google.adk.models.Gemini``. So call ids, merged texts,
-signatures and error codes are those of ADK.
+A turn is one response of the model. Each item of a turn becomes a ``GenerateContentResponse``, as the Gemini API would
+send it. As for ``google.adk.models.Gemini``, ADK's ``StreamingResponseAggregator`` creates the partial responses, and
+then the complete response (the aggregate). So call ids, merged texts, signatures and error codes are the same as with
+Gemini.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ class ScriptExhaustedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning, streamed like text. ``signature``: the thought signature of the last fragment."""
+    """Reasoning of the model, streamed like text. ``signature``: the thought signature of the last fragment."""
 
     text: str
     signature: bytes | None = None
@@ -62,11 +63,11 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function call. Several calls in one turn are parallel calls.
+    """One function call of the model. Several calls in one response are parallel calls.
 
-    Without ``id``, ADK generates an id (``adk-…``), which all fragments and the aggregate have. ``streamed``: True to
-    send the arguments in fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed
-    numbers are floats, and empty lists and objects are not sent.
+    ``id``: the id of the call; ``None`` if ADK generates an id (``adk-…``). ``streamed``: True to send the arguments in
+    fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed numbers are floats, and
+    empty lists and objects are not sent.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A pause in the stream: a number of seconds, or an event that the test sets."""
+    """A pause in the stream. ``until``: a number of seconds, or an event that the test sets."""
 
     until: float | asyncio.Event
 
@@ -134,7 +135,7 @@ def words(text: str) -> list[str]:
 
 
 def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
-    """Return the token usage of one response."""
+    """Return the token usage of one response. ``prompt``, ``answer`` and ``thoughts``: numbers of tokens."""
     check_count("prompt", prompt, minimum=0)
     check_count("answer", answer, minimum=0)
     check_count("thoughts", thoughts, minimum=0)
@@ -147,7 +148,7 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
-    """Return grounding metadata with these web pages. ``titles_by_url``: URL -> title of the page."""
+    """Return grounding metadata with these web pages. ``titles_by_url``: URL of a page -> title of the page."""
     check_mapping("titles_by_url", titles_by_url, of_texts=True)
     return types.GroundingMetadata(
         grounding_chunks=[
@@ -186,14 +187,14 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 
 
 class ScriptedLlm(BaseLlm):
-    """A model that responds from a script.
+    """A model that responds from a script. Pass either ``turns`` or ``respond``.
 
-    Pass ``turns`` or ``respond``. ``turns``: responses that are used in order, one for each request. They suit a test
-    with one conversation. ``respond``: a function that is called for each request, so that one agent can serve many
-    chats. A turn in ``turns`` may also be such a function.
+    ``turns``: responses that are used in order, one for each request. Pass ``turns`` to test one conversation.
+    ``respond``: a function that takes a request and returns the response. Pass ``respond`` to serve many chats with one
+    agent. An item of ``turns`` may also be such a function.
 
     ``delay``: the pause in seconds before each fragment. ``cut``: a function that splits text, reasoning and streamed
-    string arguments into fragments. Without streaming (``StreamingMode.NONE``), the model sends one response.
+    string arguments into fragments. Without streaming (``StreamingMode.NONE``), each response is sent as a whole.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -221,8 +222,9 @@ class ScriptedLlm(BaseLlm):
         """Create a model that repeats the model responses in a recording.
 
         The responses are used in order, with the recorded call ids and fragments. ``author``: use only the responses of
-        this agent. Pass ``author`` if several agents have a model each. ``options``: other fields, such as ``delay``.
-        Raises ``InvalidArgumentError`` if the recording has no such response.
+        this agent. Pass ``author`` if several agents each need their own model. ``options``: other fields of
+        ``ScriptedLlm``, such as ``delay``. Raises ``InvalidArgumentError`` if the recording has no response of a model,
+        or none of this agent.
         """
         return cls(turns=recorded_answers(recording, author), **options)
 
@@ -235,8 +237,7 @@ class ScriptedLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the responses of the next turn: one response or, with ``stream``, partial responses and their
-        aggregate."""
+        """Yield the model's next response. With ``stream``, yield partial responses, and then the complete response."""
         steps = self._turn(llm_request)
         if isinstance(steps, RecordedAnswer):
             for recorded in steps.replay(stream=stream):
@@ -362,7 +363,7 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
 
 
 def _scalars(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the scalars in a value and their JSON paths, in order."""
+    """Yield each scalar in a value, with its JSON path, in order."""
     match value:
         case Mapping():
             for key, inner in value.items():

@@ -19,8 +19,8 @@ WIDTH: Final = 160
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:
-    """Return a text about the first difference between two lists of turns; ``None`` if they are equal. The order of
-    keys is ignored.
+    """Describe the first difference between two lists of responses. Returns ``None`` if they are equal, apart from the
+    order of keys.
     """
     for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
         if expected_turn is None:
@@ -34,7 +34,7 @@ def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) ->
 
 
 def _line(chunk: Mapping[str, Any]) -> str:
-    """Return the chunk as one line of JSON: its type first, then the other keys in alphabetical order."""
+    """Return the chunk as one line of JSON. The type comes first, then the other keys in alphabetical order."""
     rest = {key: value for key, value in sorted(chunk.items()) if key != "type"}
     return json.dumps({"type": chunk["type"], **_sort_keys(rest)}, ensure_ascii=False, separators=(",", ":"))
 
@@ -69,7 +69,7 @@ def _headline(expected: list[str], actual: list[str]) -> str:
 
 
 def _differing_values(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each path at which the values differ, with the JSON of both values."""
+    """Yield each path at which the two values differ, with the JSON of both values at this path."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in [*expected, *(key for key in actual if key not in expected)]:
             inner = f"{path}.{key}".lstrip(".")
@@ -109,7 +109,9 @@ def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """Yield each line after ``mark``, cut around its first difference from the same line in ``others``."""
+    """Yield each line with ``mark`` before it. A long line is cut around its first difference from the line of
+    ``others`` with the same index.
+    """
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"
 
@@ -119,7 +121,7 @@ def _first_unequal(left: str, right: str) -> int:
 
 
 def _cut(text: str, at: int = 0) -> str:
-    """Return at most ``WIDTH`` characters around the index ``at``. ``…`` marks a cut."""
+    """Return at most ``WIDTH`` characters of the text around the index ``at``. ``…`` stands for omitted text."""
     begin = max(0, at - WIDTH // 2) if at >= WIDTH * 3 // 4 else 0
     end = begin + WIDTH
     return ("…" if begin else "") + text[begin:end] + ("…" if len(text) > end else "")

@@ -1,4 +1,4 @@
-"""Compares the stream of a recording with the expected stream in a file beside the recording."""
+"""Compare the stream of a recording with the expected stream in a file beside the recording."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,8 @@ TurnChunks = list[list[Json]]
 
 @dataclass(frozen=True)
 class StreamMatcher:
-    """Compares replayed streams with expected streams: ``matcher(recording)`` raises ``AssertionError`` if they differ.
+    """Compares replayed streams with expected streams. ``matcher(recording)`` raises ``AssertionError`` if the streams
+    differ.
 
     The expected stream of ``booking.jsonl`` is ``booking.expected.jsonl`` in the same folder. This file has a chunk on
     each line, and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
@@ -59,10 +60,12 @@ class StreamMatcher:
     ) -> None:
         """Replay the recording, and compare its stream with the expected stream.
 
-        ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, pass the responses
-        that the agent gives now, one for each turn. With ``chunks``, the comparison ignores streamed arguments, the
-        model's name, usage, signatures, and how texts are split. ``variant``: the name of a second expected stream,
-        ``booking.VARIANT.expected.jsonl``, for a test with different ``options``.
+        ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, pass new responses of
+        the agent, one for each turn. With ``chunks``, the comparison ignores streamed arguments, the model's name,
+        usage, signatures, and how texts are split.
+
+        ``variant``: the name of a second expected stream, ``booking.VARIANT.expected.jsonl``, for a test with different
+        ``options``.
         """
         __tracebackhide__ = True
         check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')
@@ -95,7 +98,7 @@ _UPDATE_HINT: Final = "run `pytest --update-recordings` and read the difference 
 
 
 def _expectation_path(recording: Recording, variant: str | None) -> Path:
-    """Return the path of the expected stream. Each session and each variant has a separate file."""
+    """Return the path of the file with the expected stream. Each session and each variant has a separate file."""
     names = [recording.path.stem, *(quote(name, safe=" ") for name in (recording.session, variant) if name)]
     return recording.path.with_name(f"{'.'.join(names)}{EXPECTED}.jsonl")
 
@@ -106,7 +109,7 @@ def _convert(recording: Recording, **options: Unpack[ConverterOptions]) -> Itera
 
 
 def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
-    """Yield the chunks of each response, which ``start`` begins."""
+    """Yield the chunks of each response. Each ``start`` chunk begins a response."""
     response: list[AnyChunk] = []
     for number, chunk in enumerate(chunks, 1):
         if not _is_chunk(chunk):
@@ -125,7 +128,7 @@ def _normalise(turns: Iterable[Iterable[Mapping[str, Any]]]) -> TurnChunks:
 
 
 def _read_expectation(path: Path) -> TurnChunks:
-    """Raises ``AssertionError`` if the file is missing or invalid."""
+    """Return the expected stream in the file. Raises ``AssertionError`` if the file is missing or invalid."""
     __tracebackhide__ = True
     if not path.exists():
         raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")

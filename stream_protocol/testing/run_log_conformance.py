@@ -10,7 +10,7 @@
 
 ``workers``: the run logs of two workers that share one empty store. For a run log of a single process, yield the same
 object twice. The tests are coroutines, so you need pytest-asyncio (``asyncio_mode = "auto"``) or a similar plugin. A
-test fails after 20 seconds of waiting.
+test fails after it has waited for 20 seconds.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ BUSY: Final = 0.5
 
 
 class RunLogConformance(RunStoreConformance):
-    """Tests for a run log. Inherit from this class in a test class that has the fixture ``workers``."""
+    """Tests for a run log. Inherit from this class in your test class, and define the fixture ``workers`` there."""
 
     async def test_a_chat_is_free_at_first(self, workers: Workers) -> None:
         for worker in workers:
@@ -364,7 +364,9 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claim a chat that has an active run, which must fail. Return this run."""
+    """Try to claim a chat that has an active run, and return this run. Raises ``AssertionError`` if the claim
+    succeeds.
+    """
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

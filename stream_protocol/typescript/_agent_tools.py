@@ -1,7 +1,7 @@
-"""The tools of an agent and of all agents below it, with JSON schemas of the tools' inputs and outputs.
+"""The tools of an agent and of all its sub-agents, with JSON schemas of the tools' inputs and outputs.
 
-The schema of an input is the schema that ADK declares to the model. The schema of an output describes the client's
-JSON: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
+The schema of an input is the schema that ADK declares to the model. The schema of an output describes the JSON that the
+client gets: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class ToolsError(ValueError):
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """The types of a tool. ``text``: its description for the model. ``input``: a JSON schema."""
+    """The types of a tool's input and outputs. ``text``: the tool's description for the model. ``input``: a JSON
+    schema.
+    """
 
     name: str
     text: str
@@ -60,7 +62,8 @@ def root_of(target: Target) -> BaseNode | None:
 
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
     """Return the tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input.
-    Toolsets are opened and closed, so their MCP servers must be running.
+
+    Opens and closes toolsets, so the MCP servers of toolsets must be running.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:
@@ -86,7 +89,7 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
 
 
 def _types(tool: BaseTool) -> ToolTypes | None:
-    """Return the types of a tool; ``None`` for a tool that the model's provider runs, such as Gemini's search."""
+    """Return the types of a tool; ``None`` for a tool that the model's provider runs, such as Google Search."""
     try:
         declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flows read the declaration in this way
     except Exception as error:
@@ -102,7 +105,7 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema`` or, if it is ``None``, ``schema`` as JSON schema."""
+    """Return ``json_schema``, or ``schema`` converted to a JSON schema if ``json_schema`` is ``None``."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -146,7 +149,7 @@ def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
 
 def output_schema_of(agent: BaseAgent) -> Any:
     """Return the output schema of an agent; ``None`` if there is none. As in ADK, an agent that is not an ``LlmAgent``
-    has the schema of its last sub-agent.
+    has the output schema of its last sub-agent.
     """
     if isinstance(agent, LlmAgent):
         return agent.output_schema
@@ -154,8 +157,9 @@ def output_schema_of(agent: BaseAgent) -> Any:
 
 
 def _mcp_result(declared: Any) -> Any:
-    """Return the schema of MCP's ``CallToolResult``. ``declared``: the schema of its structured content. The client
-    gets failed results as errors, so they are not included.
+    """Return the schema of MCP's ``CallToolResult`` for successful results. The client gets failed results as errors.
+
+    ``declared``: the schema of the result's structured content.
     """
     item = {
         "type": "object",
@@ -170,8 +174,9 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the first successful response in the OpenAPI operation of ``tool``, or a schema for any
-    value."""
+    """Return the schema of the first successful response in the tool's OpenAPI operation. Without such a schema,
+    returns ``ANYTHING``.
+    """
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -93,7 +93,7 @@ _OWN_NAMES: Final = (
 
 @dataclass(frozen=True)
 class _Entry:
-    """A key of a generated object type. ``text``: its description."""
+    """A key of a generated object type. ``text``: the description of the key."""
 
     name: str
     type: Node
@@ -110,7 +110,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """The types of values that the client sends: context and shared state."""
+    """The ``PageContext`` and ``SharedState`` objects of an app. They declare the values that the client sends."""
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()
@@ -123,11 +123,12 @@ async def chat_types(
     schemas: bool = False,
     page_values: PageValues = PageValues(),
 ) -> str:
-    """Return TypeScript types for an agent's frontend. The same agent gives the same text. The main type is
-    ``ChatMessage``: a ``UIMessage`` with the types of metadata, data parts and tools.
+    """Return the source code of TypeScript types for an agent's frontend. The main type is ``ChatMessage``: a
+    ``UIMessage`` with the types of metadata, data parts and tools. The same agent always gives the same text.
 
-    ``parts``: see ``declared_parts``. ``page_values``: see ``declared_page_values``. ``schemas``: True to add zod
-    schemas for ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools cannot be read.
+    ``parts``: the app's data parts, from ``declared_parts``. ``page_values``: from ``declared_page_values``.
+    ``schemas``: True to add zod schemas for ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools
+    cannot be read.
     """
     root = root_of(target)
     reader = SchemaReader(_OWN_NAMES)
@@ -164,17 +165,19 @@ async def chat_types(
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """Return the data parts that are module-level variables of loaded modules. The agent must be loaded."""
+    """Return the ``DataPart`` objects that are variables of loaded Python modules. Load the agent's module first."""
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 
 def declared_page_values() -> PageValues:
-    """Like ``declared_parts``, for each ``PageContext`` and ``SharedState``."""
+    """Return the ``PageContext`` and ``SharedState`` objects that are variables of loaded Python modules. Load the
+    agent's module first.
+    """
     return PageValues(contexts=tuple(_declared(PageContext)), states=tuple(_declared(SharedState)))
 
 
 def _declared(kind: type[_T]) -> list[_T]:
-    """Return the objects of this class that are module-level variables of loaded modules."""
+    """Return the objects of this class that are variables of loaded Python modules."""
     found = {
         id(value): value
         for module in [*sys.modules.values()]
@@ -217,10 +220,7 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 
 
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
-    """Yield one tool for each name. Tools with the same name become one tool, whose types are unions.
-
-    Outputs are read before inputs. So an output type gets its name before an input type with the same name.
-    """
+    """Yield one tool for each name. If several tools have one name, the input type and the output type are unions."""
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]
     outputs = [_any_of(_wire_type(form, reader) for tool in same for form in tool.outputs) for _, same in same_names]

@@ -1,4 +1,4 @@
-"""Types of JSON values that TypeScript can express."""
+"""The kinds of JSON types that TypeScript can express."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Never:
-    """The type without values."""
+    """The type that no value has."""
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """The type of all booleans, numbers or strings, or of ``null``."""
+    """One of the types ``boolean``, ``number``, ``string`` and ``null``."""
 
     kind: Literal["boolean", "null", "number", "string"]
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The type of a single value."""
+    """The type that only one value has, such as ``"done"``."""
 
     value: str | float | bool | None
 
     def __eq__(self, other: object) -> bool:
-        """Compare the Python type, too, because ``1 == True`` in Python."""
+        """Compare the Python types of the values, too, because ``1 == True`` in Python."""
         return isinstance(other, Constant) and (type(self.value), self.value) == (type(other.value), other.value)
 
     def __hash__(self) -> int:
@@ -40,15 +40,16 @@ class Constant:
 
 @dataclass(frozen=True)
 class Array:
-    """The type of lists of any length."""
+    """The type of lists of any length whose items all have the same type."""
 
     item: Node
 
 
 @dataclass(frozen=True)
 class Tuple:
-    """The type of lists whose first items each have a type. ``rest``: the type of additional items; ``None`` to forbid
-    additional items.
+    """The type of lists with a separate type for each of the first items.
+
+    ``rest``: the type of additional items; ``None`` to forbid additional items.
     """
 
     items: tuple[Node, ...]
@@ -57,7 +58,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Field:
-    """A key of an object type. ``text``: its description."""
+    """A key of an object type. ``text``: the description of the key."""
 
     name: str
     type: Node
@@ -67,8 +68,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """The type of objects, which may have additional keys. ``rest``: the type of all values, if there are no
-    ``fields``."""
+    """The type of objects, which may have more keys than ``fields``. If ``fields`` is empty, ``rest`` is the type of
+    all values.
+    """
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()
@@ -76,28 +78,28 @@ class Object:
 
 @dataclass(frozen=True)
 class Union:
-    """The type of values that have at least one of the types. Use ``union`` to create a ``Union``."""
+    """The type of values that have at least one of the member types. Use ``union`` to create a ``Union``."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Intersection:
-    """The type of values that have all types. Use ``intersection`` to create an ``Intersection``."""
+    """The type of values that have all member types. Use ``intersection`` to create an ``Intersection``."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Named:
-    """A reference to a type that has a name in the file."""
+    """A reference to a type that has a name in the generated file."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class AgentMessage:
-    """The message of an agent that runs as a tool. ``result``: the type of the tool's result."""
+    """The type of the message of an agent that runs as a tool. ``result``: the type of the tool's result."""
 
     result: Node
 

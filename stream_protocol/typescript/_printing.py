@@ -24,7 +24,7 @@ from stream_protocol.typescript._nodes import (
 
 
 def type_text(node: Node, indent: str = "") -> str:
-    """Return the type as TypeScript. ``indent``: the indentation of its first line."""
+    """Return the type as TypeScript. ``indent``: the white space before the line in which the type begins."""
     match node:
         case Unknown():
             return "unknown"
@@ -64,7 +64,7 @@ def _field(field: Field, indent: str) -> str:
 
 
 def schema_text(node: Node, indent: str = "") -> str:
-    """Return the type as a zod schema. Objects may have additional keys."""
+    """Return the type as a zod schema. The schema allows additional keys of objects."""
     match node:
         case Unknown():
             return "z.unknown()"
@@ -102,13 +102,13 @@ def _field_schema(field: Field, indent: str) -> str:
 
 
 def braces(lines: Iterable[str], indent: str) -> str:
-    """Return the lines in braces, indented by two spaces more than ``indent``."""
+    """Return the lines between braces. Each line is indented by two spaces more than ``indent``."""
     inner = "".join(f"{indent}  {line}\n" for line in lines)
     return f"{{\n{inner}{indent}}}" if inner else "{}"
 
 
 def comment(text: str, indent: str) -> str:
-    """Return a doc comment; empty if the text is empty. ``*/`` in the text is escaped."""
+    """Return the text as a doc comment; empty for an empty text. ``*/`` in the text is escaped."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):
@@ -120,7 +120,7 @@ def comment(text: str, indent: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return a name as a key in TypeScript, in quotes if necessary."""
+    """Return the name as a key of a TypeScript object type, in quotes if necessary."""
     return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) and name != "__proto__" else literal(name)
 
 

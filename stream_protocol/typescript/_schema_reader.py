@@ -1,4 +1,4 @@
-"""Converts JSON Schema to types.
+"""Converts JSON schemas to types.
 
 Rules that TypeScript cannot express, such as lengths and patterns, are ignored. The drafts 4 to 2020-12, and
 ``nullable`` of OpenAPI 3.0, are supported. The target of a ``$ref`` becomes a named type.
@@ -42,14 +42,16 @@ _SCALARS: Final[Mapping[str, Node]] = {
 
 @dataclass(frozen=True)
 class NamedType:
-    """A type that has a name. ``text``: its description."""
+    """A type that has a name. ``text``: the description of the type."""
 
     type: Node
     text: str
 
 
 class SchemaReader:
-    """Reads all schemas of a file. Equal types get the same name. A different type with this name gets a number."""
+    """Converts all JSON schemas of a generated file. Equal types get the same name. If different types want one name, a
+    number is appended.
+    """
 
     def __init__(self, taken: Collection[str]) -> None:
         """``taken``: names that no type may have."""
@@ -59,11 +61,14 @@ class SchemaReader:
         """JSON of a schema, and of all schemas to which it refers -> the type's name."""
 
     def read(self, schema: Any) -> Node:
-        """Return the type of a schema, which must contain all schemas to which it refers."""
+        """Return the type for a JSON schema. Each ``$ref`` must refer to a place in this schema."""
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """Yield the members of a union, or the type itself. Named types are resolved, except objects."""
+        """Yield the members of a union, or the type itself if it is not a union.
+
+        A named type is replaced by its definition, unless the definition is an object type.
+        """
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
                 yield from self.members(self.named[name].type)
@@ -74,7 +79,7 @@ class SchemaReader:
                 yield node
 
     def is_object(self, node: Node) -> bool:
-        """Return True if values of the type can be objects. ``node``: a type from ``members``."""
+        """Return True if a value of the type can be an object. ``node``: a type that ``members`` has yielded."""
         match node:
             case Named(name):
                 return self.is_object(self.named[name].type)
@@ -188,7 +193,9 @@ def _list(value: Any) -> list[Any]:
 
 
 def _resolve(reference: str, root: Any) -> Any:
-    """Return the schema to which a ``$ref`` refers; ``None`` if it is missing, or in another document."""
+    """Return the schema to which a ``$ref`` refers. Returns ``None`` if the schema is missing or in another
+    document.
+    """
     if not reference.startswith("#"):
         return None
     found = root
@@ -209,7 +216,7 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return this ``$ref``, and a mapping with the schemas of all references that are reachable from it."""
+    """Return ``reference`` (a ``$ref``), and the schemas that can be reached from it: ``$ref`` -> schema."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

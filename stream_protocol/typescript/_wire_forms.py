@@ -24,9 +24,9 @@ ANYTHING: Final = True
 class WireForm:
     """The JSON form of a tool's output. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. With
-    ``None``, only values that are not objects are wrapped. ``nested``: True if the value is sent inside the message of
-    the agent that runs as a tool.
+    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. If
+    ``wrapped`` is ``None``, an object is sent unchanged, and any other value is wrapped. ``nested``: True if the value
+    is sent inside the message of an agent that runs as a tool.
     """
 
     schema: Any
@@ -35,7 +35,9 @@ class WireForm:
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """Schemas of serialized values. A field with a default is required, because it is always serialized."""
+    """Generator for JSON schemas of serialized values. A field with a default is required, because pydantic always
+    serializes the field.
+    """
 
     @override
     def field_is_required(
@@ -47,12 +49,16 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """A duration in a pydantic model is sent as a text, any other as a number of seconds."""
+        """Return the schema of a duration. In a pydantic model, a duration is sent as a text. Otherwise it is sent as a
+        number of seconds.
+        """
         return {"type": ["string", "number"]}
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the schema of the JSON form of this type; ``ANYTHING`` if pydantic has no schema."""
+    """Return the JSON schema of a Python type's serialized values; ``ANYTHING`` if pydantic has no schema for the
+    type.
+    """
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(
@@ -64,7 +70,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON forms of the function's result in ADK, according to its return annotation."""
+    """Return the JSON forms in which ADK sends the function's result, according to the return annotation."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -78,8 +84,10 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """Yield the JSON forms of a generator's outputs. ADK sends each yielded value, and the last value again as the
-    result. ADK converts a pydantic model to a dictionary with field names, not aliases.
+    """Yield the JSON forms of a generator tool's outputs.
+
+    ADK sends each yielded value, and sends the last value again as the result. ADK converts a pydantic model to a
+    dictionary with field names, not aliases.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
@@ -107,7 +115,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema with optional keys in place of nullable keys, because ADK omits a key whose value is null."""
+    """Return the schema with optional keys in place of nullable keys. ADK omits a key whose value is null."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]

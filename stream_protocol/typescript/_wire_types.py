@@ -30,7 +30,7 @@ class TokenUsage(TypedDict):
 
 
 class ChatMetadata(TypedDict):
-    """Metadata of an assistant message. It comes at the end of the response."""
+    """Metadata of an assistant message. The client gets the metadata at the end of the response."""
 
     modelId: NotRequired[str]
     usage: NotRequired[TokenUsage]
@@ -41,7 +41,7 @@ AdkAgent.__doc__ = "The agent whose content follows. `from` is the agent that ha
 
 
 class AdkApproval(TypedDict):
-    """Reason and descriptor of an approval, for clients whose `approval` has no `requestReason` and `descriptor`."""
+    """Reason and descriptor of an approval, for clients without `requestReason` and `descriptor` in `approval`."""
 
     toolCallId: str
     reason: NotRequired[str]
@@ -49,7 +49,7 @@ class AdkApproval(TypedDict):
 
 
 class AdkArtifact(TypedDict):
-    """A saved version of an artifact. `url` is its address for the page."""
+    """A saved version of an artifact. `url` is the URL of this version for the browser."""
 
     filename: str
     version: int
@@ -57,7 +57,7 @@ class AdkArtifact(TypedDict):
 
 
 class CitedSource(TypedDict):
-    """A source of a text. `id` is the `sourceId` of the source's part."""
+    """A source that a text cites. `id` equals the `sourceId` of a source part in the message."""
 
     type: Literal["source"]
     sourceType: Literal["url", "document"]
@@ -70,7 +70,7 @@ class CitedSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A range of the reply's text, and the source for it. `citedText` is the cited text of the source."""
+    """A cited range of the reply's text, with its source. `citedText` is a quote from the source."""
 
     source: CitedSource
     startIndex: int
@@ -79,7 +79,7 @@ class TextCitation(TypedDict):
 
 
 class AdkCitations(TypedDict):
-    """Citations of a text. `textIndex` counts the text parts of the message from 0."""
+    """Citations of a text part. `textIndex` is the index of this part among the message's text parts, from 0."""
 
     textIndex: int
     citations: list[TextCitation]
@@ -101,7 +101,7 @@ class AdkConfirmation(TypedDict):
 
 
 class AdkDenial(TypedDict):
-    """Result of a tool whose call was denied."""
+    """The output that a tool returned for a call that the user denied."""
 
     toolCallId: str
     output: Any
@@ -116,7 +116,7 @@ class AdkFile(TypedDict):
 
 
 class AdkSteeringPart(TypedDict):
-    """A text, or a file with its `mediaType` and `url`."""
+    """A part of a steering message: a text, or a file with its `mediaType` and `url`."""
 
     type: Literal["text", "file"]
     text: NotRequired[str]
@@ -126,7 +126,7 @@ class AdkSteeringPart(TypedDict):
 
 
 class AdkOutput(TypedDict):
-    """Output of a workflow node. The node's event has this output and no content."""
+    """Output of a workflow node whose event has no content."""
 
     author: NotRequired[str]
     node: NotRequired[str]
@@ -134,7 +134,7 @@ class AdkOutput(TypedDict):
 
 
 class AdkProgress(TypedDict):
-    """Progress of a tool call. `total` is its value at the end, if known."""
+    """Progress of a tool call. `total` is the final value of `progress`, if known."""
 
     toolCallId: str
     progress: float
@@ -157,7 +157,7 @@ class AdkSearchSuggestions(TypedDict):
 
 
 class AdkSteering(TypedDict):
-    """A user message that the agent received while it worked. `parts` are as in a user message."""
+    """A message that the user sent while the agent was working. `parts` have the form of a user message's parts."""
 
     id: str
     parts: list[AdkSteeringPart]
@@ -193,9 +193,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
 
 
 class RequestInput(TypedDict):
-    """A question of the agent. `response_schema` is the JSON schema of the user's answer; without it, the answer is
-    text.
-    """
+    """A question of the agent. `response_schema` is the answer's JSON schema. Without a schema, the answer is text."""
 
     message: NotRequired[str | None]
     payload: NotRequired[Any]
@@ -203,7 +201,7 @@ class RequestInput(TypedDict):
 
 
 class RequestCredential(TypedDict):
-    """A request to sign in. `functionCallId` is the call that waits for the credential."""
+    """A request to sign in. `functionCallId` is the id of the tool call that needs the credential."""
 
     functionCallId: NotRequired[str]
     message: NotRequired[str]

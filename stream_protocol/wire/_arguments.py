@@ -1,5 +1,6 @@
-"""Check arguments of the library's public functions, so that a wrong value raises an error where the app passes the
-value. Each error message is one plain sentence.
+"""Check the arguments of the library's public functions, so that a wrong value raises an error before it is used.
+
+Each error message is one plain sentence.
 """
 
 import inspect
@@ -31,8 +32,10 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Return the error "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. A class or a
-    coroutine has a default hint.
+    """Return an error with the text "`name` must be EXPECTED, not VALUE: HINT." The words in capitals stand for the
+    arguments.
+
+    ``hint``: how to fix the mistake. If the value is a class or a coroutine, there is a default hint.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited
@@ -47,7 +50,7 @@ def _hint(value: object) -> str:
 
 
 def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests similar names in ``known``."""
+    """Raise ``TypeError`` if a name in ``given`` is not in ``known``. The error suggests similar names in ``known``."""
     if not (unknown := sorted({*given} - {*known})):
         return
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
@@ -58,8 +61,12 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message. A long text is cut. Numbers, bools and ``None`` appear as they are.
-    Of a class or function, the name appears. Of any other value, only the name of its type appears."""
+    """Return a value as text for an error message.
+
+    - Texts are cut to ``MAX_SHOWN`` characters. A user name and password in a URL are removed.
+    - Numbers, bools and ``None`` appear as they are.
+    - A class or function appears as its name, and any other value as the name of its type.
+    """
     match value:
         case int() if abs(value) >= 10**MAX_SHOWN:
             return f"a number of more than {MAX_SHOWN} digits"  # Python refuses to print very long numbers
@@ -89,7 +96,9 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_text(name: str, value: object, *, or_none: bool = False, expected: str = "text", empty: bool = True) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a text. ``empty``: True to accept the empty text."""
+    """Raise ``InvalidArgumentError`` if the value is not a text. With ``empty=False``, the empty text is refused,
+    too.
+    """
     if or_none and value is None:
         return
     if not isinstance(value, str) or not (value or empty):
@@ -122,7 +131,8 @@ def check_count(
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a positive number up to ``MAX_SECONDS``. ``zero``: True to
-    accept 0."""
+    also accept 0.
+    """
     if or_none and value is None:
         return
     expected = _or_none("0 or more seconds" if zero else "a positive number of seconds", or_none=or_none)
@@ -150,9 +160,10 @@ def check_callable(
     may_yield: bool = False,
     expected: str = "a function",
 ) -> None:
-    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments. ``arguments``:
-    their names. ``plain``: True to refuse an ``async def`` function. ``may_yield``: True to accept a generator
-    function.
+    """Raise ``InvalidArgumentError`` if the value cannot be called with the right number of arguments.
+
+    ``arguments``: the names of the positional arguments. ``plain``: True to refuse an ``async def`` function.
+    ``may_yield``: True to accept a generator function.
     """
     if or_none and value is None:
         return
@@ -185,8 +196,8 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 
 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts. ``of_texts``: True if the
-    values must also be texts.
+    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts. ``of_texts``: True to
+    require texts as values, too.
     """
     if or_none and value is None:
         return
@@ -222,8 +233,9 @@ def check_instance(
 def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value has every public member of ``interface``, a ``Protocol`` class.
-    ``hint``: names this library's implementations.
+    """Raise ``InvalidArgumentError`` unless the value has every public member of the ``Protocol`` class ``interface``.
+
+    ``hint``: names of this library's classes that implement the interface.
     """
     if or_none and value is None:
         return
@@ -236,11 +248,11 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model counts as
-    one item.
+    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model does not
+    count as an iterable.
 
-    ``function`` and ``items`` are for the error message. ``is_async``: True to require an asynchronous iterable.
-    ``otherwise``: a hint if the value is synchronous instead of asynchronous, or the reverse.
+    ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable.
+    ``otherwise``: a hint for the error message if the value is asynchronous but must not be, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -257,7 +269,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Return True for a single item that is also iterable: a text, a dictionary or a pydantic model."""
+    """Return True for an iterable that counts as a single item: a text, a dictionary or a pydantic model."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

@@ -1,8 +1,8 @@
 """Types of the chunks in a UI message stream: a ``TypedDict`` for each type, and their union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that every v6
-client from 6.0.39 on accepts. The docstring of any other key has the client versions.
+``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So every v6 client from 6.0.39 on accepts the
+keys of these types. Exceptions are keys whose docstrings name client versions.
 
 A key that is ``NotRequired`` must not be ``None``. ``input``, ``output``, ``data`` and the ``messageMetadata`` of
 ``message-metadata`` are required, and may be ``None``.
@@ -92,7 +92,9 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A range of a text part, and the source of the range. The range counts UTF-16 units, as in JavaScript."""
+    """A cited range of a text part, and its source. ``startIndex`` and ``endIndex`` count UTF-16 units, as in
+    JavaScript.
+    """
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]
@@ -224,8 +226,9 @@ class ToolOutputDeniedChunk(TypedDict):
 
 
 class DataChunk(TypedDict):
-    """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name, which a ``Literal`` cannot
-    express. So ``DataChunk`` is not in the union ``Chunk``.
+    """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name.
+
+    The union ``Chunk`` does not include ``DataChunk``, because a ``Literal`` cannot express this type.
     """
 
     type: str
@@ -266,8 +269,8 @@ class ResetStepChunk(TypedDict):
 
 
 class SteeringMessageChunk(TypedDict):
-    """A user message that the run receives while it works. ``parts``: text and file parts. Only clients since 7.0.163
-    accept this chunk.
+    """A message that the user sent while the agent was working. ``parts``: text and file parts. Only clients since
+    7.0.163 accept this chunk.
     """
 
     type: Literal["steering-message"]

@@ -1,4 +1,4 @@
-"""Versions of the ``ai`` package in the browser, with the first version that accepts each chunk and key.
+"""Versions of the ``ai`` package in the browser. Tables have the first version that accepts a chunk type or a key.
 
 The protocol does not negotiate versions, so the app sets a version. All clients fail on a chunk of an unknown type.
 Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later clients ignore unknown keys.
@@ -21,21 +21,24 @@ _FULL: Final = re.compile(r"([67])\.(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})")
 
 
 class ClientVersion(NamedTuple):
-    """A version of the ``ai`` package in the client, compared like a tuple."""
+    """A version of the client's ``ai`` package. Versions are compared like tuples of numbers."""
 
     major: AiSdkVersion
     minor: int
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of the type ``kind``, and ``key`` in such chunks."""
+        """Return True if the client accepts chunks of the type ``kind``. If ``key`` is given, the client must also
+        accept this key in such chunks.
+        """
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def knows(self, kind: str, key: str) -> bool:
-        """Return True if the client uses ``key`` in chunks of the type ``kind``. Some clients accept a key, but ignore
-        it."""
+        """Return True if the client uses ``key`` in chunks of the type ``kind``. Clients that accept the key, but
+        ignore it, do not count.
+        """
         return _is_since(self, CHUNK_VERSIONS.get(kind)) and _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def __str__(self) -> str:
@@ -63,7 +66,9 @@ def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
 
 
 def client_version(ai_sdk: object) -> ClientVersion:
-    """Return the client version for the option ``ai_sdk``. Raises ``InvalidArgumentError``."""
+    """Return the client version for a value of the option ``ai_sdk``. Raises ``InvalidArgumentError`` for an invalid
+    value.
+    """
     for version in OLDEST.values():
         if type(ai_sdk) is int and ai_sdk == version.major:
             return version

@@ -49,14 +49,14 @@ class ChatRequestError(ValueError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The HTTP headers of the response to the refused request: ``Retry-After``, if ``retry_after`` is set."""
+        """HTTP headers for the response: ``Retry-After``, if ``retry_after`` is set; otherwise empty."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):
-    """The error that the client's ``onError`` receives, for an invalid stream or an ``error`` chunk.
+    """An error that the client passes to its ``onError``, for an invalid stream or an ``error`` chunk.
 
-    ``error_class``: the name of the error's JavaScript class. It is ``AI_UIMessageStreamError``,
+    ``error_class``: the name of the JavaScript error class. It is ``AI_UIMessageStreamError``,
     ``AI_TypeValidationError``, ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of
     the client's error message. ``chunk_type`` and ``chunk_id``: set only for ``AI_UIMessageStreamError``. ``message``:
     the UI message that the client has built before the error.

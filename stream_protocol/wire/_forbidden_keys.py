@@ -1,7 +1,7 @@
 """Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
-The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth, so a
-tool that returns such a key would end the response. In brackets, such as ``[__proto__]``, a key is harmless.
+The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. A tool
+that returns such a key would end the response. The client accepts such keys in brackets, for example ``[__proto__]``.
 """
 
 from collections.abc import Collection
@@ -13,8 +13,8 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return True if a JSON text from ``orjson`` may have a key that clients refuse. Fast, but not exact: see
-    ``has_forbidden_key``.
+    """Return True if a JSON text from ``orjson`` may contain a key that clients refuse. Fast, but the key may be
+    harmless: use ``has_forbidden_key`` for an exact answer.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
@@ -35,7 +35,7 @@ def has_forbidden_key(value: Any) -> bool:
 
 
 def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
-    """Return a copy of a plain JSON value, with forbidden keys in brackets."""
+    """Return a copy of a plain JSON value. Keys that clients refuse are put in brackets, such as ``[__proto__]``."""
     if isinstance(value, list):
         return [rename_forbidden_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -48,12 +48,14 @@ def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
 
 
 def safe_key(key: str, *, in_constructor: bool) -> str:
-    """Return the key, in brackets if clients refuse it."""
+    """Return the key. A key that clients refuse is put in brackets. ``in_constructor``: True for a key of an object
+    under ``constructor``.
+    """
     return f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """Return the key. A key in ``taken`` gets a number, so that no value of an object is lost."""
+    """Return the key. If ``taken`` already contains the key, a number is appended."""
     if key not in taken:
         return key
     number = 2

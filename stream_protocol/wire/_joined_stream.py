@@ -1,4 +1,4 @@
-"""A shorter stream for clients that begin to read late."""
+"""Shorten a stream for clients that begin to read late."""
 
 import re
 from collections.abc import Iterable
@@ -27,14 +27,13 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins deltas of a message part into one delta, and drops preliminary outputs that a later one replaces. A client
-    builds the same message from the joined stream.
+    """A shortened copy of a stream, from which a client builds the same message. Consecutive deltas of a message part
+    become one delta. Preliminary outputs that a later output replaces are left out.
 
-    Deltas are joined if only deltas, or preliminary outputs, come between them. On the same condition, a preliminary
-    output replaces the previous preliminary output of its call. The texts are joined as encoded JSON, in linear time.
+    Deltas and preliminary outputs of several parts may be mixed. At any other chunk, joining starts anew.
 
-    Input deltas of a call that began in an earlier step are not joined. The client shows the first such delta only when
-    the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined, because the client shows the first of them only
+    when the second arrives.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,9 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The SSE events after ``complete``, which later deltas and outputs may still change."""
+        """The SSE events at the end that later deltas and outputs may still change. They follow the events in
+        ``complete``.
+        """
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:

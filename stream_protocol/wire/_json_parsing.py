@@ -1,4 +1,4 @@
-"""Parse JSON text as strictly as a browser does, but allow escaped lone surrogates."""
+"""Parse JSON text as strictly as a browser does. Escaped lone surrogates are allowed."""
 
 import re
 from typing import Any, Final
@@ -34,7 +34,9 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_client_json(text: str) -> Any:
-    """Like ``parse_json``, but also raises ``ValueError`` for keys that clients refuse, such as ``__proto__``."""
+    """Parse a JSON text as ``parse_json`` does. Also raises ``ValueError`` for keys that clients refuse, such as
+    ``__proto__``.
+    """
     value = parse_json(text)
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")

@@ -1,10 +1,10 @@
-"""Parse a large JSON text in slices, so that the event loop can run between them.
+"""Parse a large JSON text in slices, so that other tasks of the event loop can run after each slice.
 
 For a text of 30 MiB within the limits of this module, ``orjson.loads`` blocks all threads for up to 0.6 s. Parsing in
 slices blocks the event loop for at most 0.09 s at a time.
 
-This module finds commas and brackets, and orjson parses the text between them. A list, object or string that is larger
-than ``PIECE`` bytes is assembled from pieces.
+This module finds the commas and brackets, and orjson parses the text between them. It parses a list, object or string
+of more than ``PIECE`` bytes in pieces.
 """
 
 from __future__ import annotations
@@ -64,18 +64,22 @@ MAX_CONTINUATION_BYTES: Final = 3
 
 
 class TooManyValuesError(ValueError):
-    """Raised if a JSON text exceeds ``MAX_VALUES`` or ``MAX_CONTAINERS``."""
+    """Raised for a JSON text with more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and
+    objects.
+    """
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
-    """Generator that parses a JSON text in slices, and returns its value. After each slice, the generator yields the
-    approximate memory of the slice's values in bytes, without the characters of texts.
+    """Generator that parses a JSON text in slices, and returns its value.
 
-    Forbidden keys are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD, and so does U+0000,
-    because PostgreSQL refuses it. Raises ``ValueError`` for:
+    After each slice, the generator yields the approximate memory of the new values in bytes. Characters of texts are
+    not counted.
+
+    Keys that clients refuse are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD. U+0000 also
+    becomes U+FFFD, because PostgreSQL refuses U+0000. Raises ``ValueError`` for:
 
     - text that ``parse_json`` refuses;
-    - more than ``MAX_LEVELS`` levels, or too many values (``TooManyValuesError``);
+    - more than ``MAX_LEVELS`` nesting levels, or too many values (``TooManyValuesError``);
     - a key, a number, or whitespace of more than ``PIECE`` bytes;
     - a JSON text of more than ``PIECE`` bytes that consists of a single string.
     """
@@ -110,7 +114,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a large value, which was parsed separately and ends at ``end``."""
+        """Add a large value that was parsed separately. ``end``: the position after the value."""
         assert self.items is not None  # `add` was called first, even without items before the value
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -156,7 +160,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Begin a new slice. Return the approximate memory of the ended slice's values in bytes."""
+        """Begin a new slice. Returns the approximate memory of the previous slice's values in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -226,7 +230,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Read the long string that begins at ``start``. Return the position of its end."""
+        """Read the long string that begins at ``start``. Returns the position after the string."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -251,18 +255,20 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Begin a large value. First parse the items before this value, in all lists and objects around the value."""
+        """Parse all items before the large value at ``position``, in all lists and objects that contain this value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost lists and objects, parse the items before the unfinished item."""
+        """In each of the ``count`` outermost unfinished lists and objects, parse the items before the item that is
+        unfinished.
+        """
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
     def _parse_before_value(self, container: _Open, position: int) -> None:
-        """Parse the items before the large value that begins at ``position``."""
+        """Parse the items of ``container`` before the large value that begins at ``position``."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         container.unparsed = None
@@ -276,8 +282,10 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the unparsed items of ``container``, which end at the comma or bracket at ``position``. Raise
-        ``ValueError`` if there are none."""
+        """Parse the items of ``container`` from its first unparsed byte to the comma or bracket at ``position``.
+
+        Raises ``ValueError`` if there is no item.
+        """
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -287,8 +295,9 @@ class _SlicedParser:
         container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Return the end of the piece that begins at ``position`` in a long string. A piece never ends inside a
-        character."""
+        """Return the end of a piece of a long string. The piece begins at ``position``, and never ends inside a
+        character.
+        """
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text
         end = found.end()
@@ -308,9 +317,7 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """Return a piece of JSON text with U+FFFD in place of each escaped U+0000. A raw U+0000 stays, because the parser
-    refuses it.
-    """
+    """Return a piece of JSON text with U+FFFD in place of each escaped U+0000."""
     if b"\\u0000" not in piece or b"\0" in piece:
         return piece
     # Escaped backslashes are replaced before and restored after: `\\u0000` is a backslash and the text `u0000`.

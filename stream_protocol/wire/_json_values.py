@@ -1,10 +1,10 @@
 """Convert any Python value to plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, number, ``bool``, ``None``.
 
-A value is converted once, before it enters a chunk. The result is a copy, because a tool may change its dictionary
-later.
+The result is a copy, because a tool may change its dictionary later. A value is converted once, before it becomes part
+of a chunk.
 
 ``orjson`` copies a value, and calls ``_Walk`` for each inner value that is not plain JSON. If ``orjson`` refuses the
-value, ``_Walk`` converts the whole value. Nearly all values are plain JSON, so ``_Walk`` is rarely called.
+value, ``_Walk`` converts the whole value.
 """
 
 import base64
@@ -38,7 +38,7 @@ _PATH_SHOWN: Final = 80
 
 class UnrepresentableValueError(ValueError):
     """Raised for a value that contains itself, is nested too deeply, or has an unknown type. ``str(error)`` is one line
-    with the type and the path of the value.
+    with the type of the value and the path to it.
     """
 
 
@@ -55,8 +55,8 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
-    Raises ``UnrepresentableValueError`` for any other value. Iterators are refused, because they can be read only once.
-    With ``lossy``, the function never raises: such a value becomes ``None``.
+    Raises ``UnrepresentableValueError`` for any other value. An iterator is also refused, because it can be read only
+    once. With ``lossy``, the function never raises: a refused value becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -68,7 +68,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 
 
 def to_well_formed(text: str) -> str:
-    """Return the text as valid Unicode, like JavaScript's ``toWellFormed``: lone surrogates become U+FFFD."""
+    """Return the text with U+FFFD in place of lone surrogates, like JavaScript's ``toWellFormed``."""
     if text.isascii():
         return text
     try:
@@ -79,7 +79,7 @@ def to_well_formed(text: str) -> str:
 
 
 def storable_text(text: str) -> str:
-    """Return the text in a form that all session stores keep: like ``to_well_formed``, and U+0000 becomes U+FFFD."""
+    """Return the text with U+FFFD in place of lone surrogates and U+0000. All session stores accept the result."""
     return to_well_formed(text).replace("\0", "\ufffd")
 
 
@@ -96,7 +96,7 @@ need them.
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    A line of JSON stays JSON with the same value.
+    The escapes do not change the value of a line of JSON.
     """
     return _CONTROLS.sub(_escape, text)
 
@@ -113,12 +113,15 @@ SHORT_JSON_LENGTH: Final = 60
 def short_json(value: object) -> str:
     """Return the value as short JSON text for an error message, in printable ASCII."""
     text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
-    return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
+    if len(text) <= SHORT_JSON_LENGTH:
+        return text
+    return whole_words(text, SHORT_JSON_LENGTH) + ('..."' if text.startswith('"') else "...")
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return at most ``limit`` characters of the text, if possible up to the end of a word. Some texts have no spaces,
-    so a word that is longer than half of ``limit`` is cut.
+    """Return the beginning of the text: at most ``limit`` characters, up to the end of a word.
+
+    A word that takes more than half of ``limit`` characters is cut, because some texts have no spaces.
     """
     if len(text) <= limit:
         return text
@@ -131,8 +134,8 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts a value to plain JSON. A nesting level takes only two Python frames, so that ``MAX_DEPTH`` levels fit
-    Python's stack.
+    """Converts a value to plain JSON. Each nesting level takes only two Python frames, so that Python's stack has room
+    for ``MAX_DEPTH`` levels.
     """
 
     def __init__(self, *, lossy: bool) -> None:
@@ -201,8 +204,10 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Convert only the value itself, not its members, to a scalar, an enum member, ``dict``, ``list`` or ``frozenset``.
-    Raises for any other type.
+    """Convert the value itself, but not its members. Returns a scalar, an enum member, ``dict``, ``list`` or
+    ``frozenset``.
+
+    Raises an exception for any other type.
     """
     match value:
         case Enum() | None | bool():
@@ -237,7 +242,7 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """Convert a value of a library's type, such as numpy. ``pydantic_core`` is imported only for an unknown type."""
+    """Convert a value of a library's type, such as a numpy array, as ``_shape`` does."""
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
     if is_instance(value, "pathlib", "PurePath"):
@@ -252,15 +257,18 @@ def _shape_of_library_type(value: Any) -> Any:
 
 
 def is_instance(value: Any, module: str, *classes: str) -> bool:
-    """Return True if the value is an instance of one of the module's ``classes``. Does not import the module, because
-    classes of a module that is not loaded have no instances.
+    """Return True if the value is an instance of one of the ``classes`` of ``module``.
+
+    The module is never imported. Before it is loaded, its classes have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
-    """Order: nulls, booleans, numbers, texts, and then arrays and objects by their JSON text."""
+    """Return a key for sorting JSON values: nulls, booleans, numbers, texts, and then arrays and objects by their JSON
+    text.
+    """
     match item:
         case None:
             return (0, 0, "")

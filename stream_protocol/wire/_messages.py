@@ -1,11 +1,11 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Each release of the client may add keys, parts and states, so unknown keys stay unchanged. A key whose
+``ai@7.0.173``. A new release of the client may add keys, parts and states, so unknown keys stay unchanged. A key whose
 value is ``null`` counts as absent.
 
-The parser checks the chat id, and the types of the keys that the server reads. No content of a message is trusted,
-because a browser sent it.
+The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
+It comes from a browser, so do not trust it.
 """
 
 import json
@@ -83,8 +83,8 @@ class ChatRequest:
     def messages_to_target(self) -> tuple[UIMessage, ...]:
         """The messages up to the target of the request, including the target. Messages after the target are left out.
 
-        The target is the assistant message whose id is the request's ``message_id``. Without such a message, the target
-        is the newest message.
+        The target is the assistant message with the id ``message_id``. If there is no such message, the target is the
+        last message.
         """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
@@ -103,17 +103,16 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """True if the request submits a new user message.
-
-        False for an edited message and for a request to regenerate. Clients submit a new message only once. So a second
-        request with this message is a retry.
+        """True if the request submits a user message, for the first time or as a retry. False for an edited message,
+        and for a request to regenerate a message.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the user's new message; ``None`` if there is none. The target of the
-        request must be the user's message."""
+        """The last assistant message before the target of the request; ``None`` if there is none. The target must be a
+        user message.
+        """
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
@@ -127,7 +126,7 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
     - 413: the body has too many values or parts.
     - 422: ``messages`` is not a list of messages.
 
-    Your server must limit the size of the body before it reads the body.
+    This function does not limit the size of the body. Your server must limit the size while it reads the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -141,9 +140,10 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """Generator that parses a chat request in slices of some milliseconds, and returns the request. After each slice,
-    the generator yields the approximate memory of the slice's values in bytes, without the characters of texts. Raises
-    the same errors as ``parse_chat_request``.
+    """Generator that parses a chat request in slices of some milliseconds, and returns the request.
+
+    After each slice, the generator yields the approximate memory of the new values in bytes. Characters of texts are
+    not counted. Raises the same errors as ``parse_chat_request``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -167,11 +167,10 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message, in short slices like ``parse_chat_request_in_slices``. Keys
-    that do not belong to a message are put in ``ChatRequest.body``.
+    """Parse a request body that is a single user message, in slices as ``parse_chat_request_in_slices`` does.
 
-    Raises the errors of ``parse_chat_request``, and ``ChatRequestError`` (422) if the message has no id or its role is
-    not ``user``.
+    Keys that do not belong to a message are put in ``ChatRequest.body``. Raises the errors of ``parse_chat_request``.
+    Also raises ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = {"role": "user", **_object(parsed, "The message")}
@@ -186,7 +185,7 @@ def parse_user_message_in_slices(
 
 
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
-    """Raise ``ChatRequestError`` (422) if the newest message has the format of AI SDK 4."""
+    """Raise ``ChatRequestError`` (422) if the last message of the request has the format of AI SDK 4."""
     messages = fields.get("messages")
     newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
     # With `sendExtraMessageFields`, a message of AI SDK 4 has an id and a time. Later versions send a trigger.
@@ -196,8 +195,9 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return a valid chat id: usable as a session id of ADK, and as one segment of a URL path. Raises
-    ``ChatRequestError`` (400) for any other value."""
+    """Return the chat id, if it can be an ADK session id and one segment of a URL path. Raises ``ChatRequestError``
+    (400) for any other value.
+    """
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -217,7 +217,7 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Parse a request body in slices. Return its size in bytes, and its JSON object."""
+    """Parse a request body in slices. Returns the size of the body in bytes, and its JSON object."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -234,8 +234,10 @@ def _parse_json_object(
 
 
 def _check_body(body: object) -> None:
-    """Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a
-    value that cannot be a body, such as a request object.
+    """Raise an error if the value cannot be the body of a chat request.
+
+    Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a value
+    that is not a body, such as a request object.
     """
     if isinstance(body, list | int | float | None):
         raise ChatRequestError("The request body must be a JSON object.")
@@ -270,8 +272,10 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Return a JSON value as a UI message. ``name``: the name of the message in error texts. Raises
-    ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
+    """Return a JSON value as a UI message. ``name``: a name for the message in error texts.
+
+    Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts or
+    ``MAX_KEYS`` keys.
     """
     message = _object(value, name)
     if _is_of_sdk_4(message):
@@ -341,8 +345,8 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 
 
 def _is_of_sdk_4(message: object) -> bool:
-    """Return True for a message in the format of AI SDK 4, which has its text in ``content`` and, from 4.2 on, also in
-    ``parts``. Its ``useChat`` sends no message id and no trigger.
+    """Return True for a message in the format of AI SDK 4. Such a message has its text in ``content``. From AI SDK 4.2
+    on, the text is also in ``parts``.
 
     Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``.
     """

@@ -1,10 +1,10 @@
 """Sinks: the objects to which the converter writes. Only this module builds chunks.
 
 A ``Sink`` has one method for each chunk type. ``ChunkSink`` stores dictionaries, and ``SseSink`` stores bytes.
-``TransformedSink`` passes each chunk to a hook first. All values must be plain JSON.
+``TransformedSink`` first passes each chunk to a hook of the app. All values must be plain JSON.
 
-Nearly all chunks of a stream are deltas. So the methods that start a part return a ``DeltaWriter``. The writer of
-``SseSink`` encodes the equal beginning of a part's deltas only once.
+Nearly all chunks of a stream are deltas. So the methods that start a part return a fast ``DeltaWriter``. All deltas of
+a part begin with the same bytes, and ``SseSink`` encodes these bytes only once.
 """
 
 from abc import ABC, abstractmethod
@@ -44,8 +44,9 @@ class DeltaWriter(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, delta: str) -> T:
-        """Return the chunk or SSE event for a delta, without writing it. Call this method only if ``Sink.makes_items``
-        is True."""
+        """Return the chunk or SSE event for a delta, but do not write it. Call this method only if the sink's
+        ``makes_items`` is True.
+        """
 
     @abstractmethod
     def __call__(self, delta: str) -> None:
@@ -53,7 +54,7 @@ class DeltaWriter(ABC, Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Base class of sinks. A method omits an optional key whose value is ``None``. ``input``, ``output`` and ``data``
+    """Base class of sinks. The methods omit an optional key whose value is ``None``. ``input``, ``output`` and ``data``
     are always written.
     """
 
@@ -81,7 +82,7 @@ class Sink(ABC, Generic[T]):
         """Return the writer for the deltas of a message part."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
-        """Write a chunk. ``optional``: keys that are omitted if their value is ``None``."""
+        """Write a chunk. ``optional``: keys that are added to the chunk, unless their value is ``None``."""
         for key, value in optional.items():
             if value is not None:
                 chunk[key] = value  # noqa: PERF403 - a second dictionary costs more
@@ -115,7 +116,7 @@ class Sink(ABC, Generic[T]):
     def text_end(
         self, part_id: str, provider: ProviderMetadata | None = None, citations: list[TextCitation] | None = None
     ) -> None:
-        """Pass ``citations`` only for v7 clients since 7.0.138."""
+        """Write a ``text-end`` chunk. Pass ``citations`` only for v7 clients since 7.0.138."""
         self._write({"type": "text-end", "id": part_id}, citations=citations, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
@@ -190,7 +191,9 @@ class Sink(ABC, Generic[T]):
     def tool_approval_request(
         self, approval_id: str, call_id: str, *, reason: str | None = None, descriptor: Any = None
     ) -> None:
-        """Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
+        """Write a ``tool-approval-request`` chunk. Pass ``reason`` only for clients since 7.0.82, and ``descriptor``
+        only for clients since 6.0.274 and 7.0.87.
+        """
         self._write(
             {"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id},
             reason=reason,
@@ -198,7 +201,7 @@ class Sink(ABC, Generic[T]):
         )
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
-        """For v7 clients."""
+        """Write a ``tool-approval-response`` chunk. Only v7 clients accept this chunk."""
         self._write({"type": "tool-approval-response", "approvalId": approval_id, "approved": approved}, reason=reason)
 
     def tool_output_available(
@@ -244,19 +247,19 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
-        """For v7 clients."""
+        """Write a ``reasoning-file`` chunk. Only v7 clients accept this chunk."""
         self._write({"type": "reasoning-file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
-        """For v7 clients."""
+        """Write a ``custom`` chunk. Only v7 clients accept this chunk."""
         self._write({"type": "custom", "kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
-        """For clients since 7.0.163."""
+        """Write a ``steering-message`` chunk. Only clients since 7.0.163 accept this chunk."""
         self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
-        """Write a part ``data-<name>``. A later part with the same name and id replaces it."""
+        """Write a ``data-<name>`` chunk. In the client, a later chunk with the same name and id replaces the part."""
         self._write({"type": f"data-{name}", "data": value}, id=data_id, transient=transient or None)
 
 
@@ -300,10 +303,10 @@ class _SseDeltas(DeltaWriter[bytes]):
 
 
 class TransformedSink(Sink[T]):
-    """Sink that passes each chunk to an app's hook, and the result to an inner sink.
+    """Sink that passes each chunk to an app's hook, and then writes the chunks that the hook returns to another sink.
 
-    If the hook raises, the caller of the converter gets the exception. Then the hook is never called again, so that the
-    chunks that end the response can be written.
+    If the hook raises an exception, the caller of the converter gets this exception. After that, the sink writes chunks
+    without calling the hook. So the response can still be ended.
     """
 
     __slots__ = ("_target", "transform")
@@ -353,7 +356,9 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Raises ``StreamProtocolError`` if the hook ``transform`` has returned something that is not a chunk."""
+    """Return the item if it is a chunk. Raises ``StreamProtocolError`` for any other item that the hook ``transform``
+    has returned.
+    """
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

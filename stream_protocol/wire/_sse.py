@@ -33,8 +33,8 @@ SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 def encode_sse(chunk: AnyChunk) -> bytes:
     """Return the chunk as one SSE event: ``data: <json>`` and a blank line.
 
-    Never raises for a chunk of the converter. In a chunk that an app built, values that are not JSON are converted by
-    ``json_value``. Raises ``TypeError`` if the chunk is not a dictionary.
+    Never raises for a chunk of the converter. In a chunk that an app has built, ``json_value`` converts values that are
+    not JSON. Raises ``TypeError`` if the chunk is not a dictionary.
     """
     if type(chunk) is not dict and not isinstance(chunk, Mapping):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")

@@ -80,7 +80,7 @@ class CustomPart(TypedDict):
 
 
 class SteeringMessagePart(TypedDict):
-    """A user message that the run received while it worked. Only v7 clients have this part."""
+    """A message that the user sent while the agent was working. Only v7 clients have this part."""
 
     type: Literal["steering-message"]
     id: str
@@ -156,7 +156,9 @@ def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
 
 
 def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Return True if the output of a call is the message of a sub-agent, whose id is the id of the call."""
+    """Return True if the output of a call is the message of a sub-agent. The id of this message equals the id of the
+    call.
+    """
     match output:
         case {"id": str(message_id), "role": "assistant", "parts": list()}:
             return bool(message_id == call_id)
@@ -168,8 +170,9 @@ RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Return the output of a tool call as the model reads the output: of a sub-agent's message, only the tool's
-    result."""
+    """Return the output of a tool call as the model receives it. If the client shows a sub-agent's message as the
+    output, the model receives only the tool's result.
+    """
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output

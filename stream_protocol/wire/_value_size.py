@@ -1,4 +1,4 @@
-"""Find values that are too large to be sent to a client, before they are converted to JSON."""
+"""Find values that are too large for a client, before they are converted to JSON."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
@@ -21,11 +21,11 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more than ``max_items`` members on all levels. Also return True if its texts and bytes
-    are longer than ``max_length`` in total.
+    """Return True if a value has more than ``max_items`` members on all levels together. Also return True if its texts
+    and bytes are longer than ``max_length`` in total.
 
     Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
-    itself may pass this check, but ``json_value`` refuses it.
+    itself may pass this check, but ``json_value`` refuses such a value.
     """
     length = items = 0
     level: list[Any] = [value]
@@ -59,7 +59,9 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container (of an object, also the keys), or the length of any other value."""
+    """Return the members of a container, including the keys of a mapping. For a text or bytes, return the length, and
+    for any other value 1.
+    """
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

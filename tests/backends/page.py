@@ -37,7 +37,7 @@ This page has the details of [Backends compared](../../docs/backends.md). `pytho
 FAIRNESS: Final = """\
 - **We wrote the checks**, from [these sources](check-backend.md#profiles).
 - **A low count is not always a fault.** With the other packages, your app adds routes for resume, stop and histories.
-- **Your app can handle more errors** than the short servers of this test. Please report an unfair setup.
+- **A real app can handle more errors** than the short servers of this test.
 """
 
 REPEAT: Final = """\

@@ -94,21 +94,21 @@ export type AdkAgent = {
   from?: string;
 };
 
-/** Reason and descriptor of an approval, for clients whose `approval` has no `requestReason` and `descriptor`. */
+/** Reason and descriptor of an approval, for clients without `requestReason` and `descriptor` in `approval`. */
 export type AdkApproval = {
   toolCallId: string;
   reason?: string;
   descriptor?: unknown;
 };
 
-/** A saved version of an artifact. `url` is its address for the page. */
+/** A saved version of an artifact. `url` is the URL of this version for the browser. */
 export type AdkArtifact = {
   filename: string;
   version: number;
   url?: string;
 };
 
-/** Citations of a text. `textIndex` counts the text parts of the message from 0. */
+/** Citations of a text part. `textIndex` is the index of this part among the message's text parts, from 0. */
 export type AdkCitations = {
   textIndex: number;
   citations: TextCitation[];
@@ -127,7 +127,7 @@ export type AdkConfirmation = {
   payload?: unknown;
 };
 
-/** Result of a tool whose call was denied. */
+/** The output that a tool returned for a call that the user denied. */
 export type AdkDenial = {
   toolCallId: string;
   output: unknown;
@@ -140,14 +140,14 @@ export type AdkFile = {
   filename?: string;
 };
 
-/** Output of a workflow node. The node's event has this output and no content. */
+/** Output of a workflow node whose event has no content. */
 export type AdkOutput = {
   author?: string;
   node?: string;
   output: unknown;
 };
 
-/** Progress of a tool call. `total` is its value at the end, if known. */
+/** Progress of a tool call. `total` is the final value of `progress`, if known. */
 export type AdkProgress = {
   toolCallId: string;
   progress: number;
@@ -167,13 +167,13 @@ export type AdkSearchSuggestions = {
   renderedContent?: string;
 };
 
-/** A user message that the agent received while it worked. `parts` are as in a user message. */
+/** A message that the user sent while the agent was working. `parts` have the form of a user message's parts. */
 export type AdkSteering = {
   id: string;
   parts: AdkSteeringPart[];
 };
 
-/** A text, or a file with its `mediaType` and `url`. */
+/** A part of a steering message: a text, or a file with its `mediaType` and `url`. */
 export type AdkSteeringPart = {
   type: "text" | "file";
   text?: string;
@@ -189,13 +189,13 @@ export type AdkUiWidget = {
   payload: { [key: string]: unknown };
 };
 
-/** Metadata of an assistant message. It comes at the end of the response. */
+/** Metadata of an assistant message. The client gets the metadata at the end of the response. */
 export type ChatMetadata = {
   modelId?: string;
   usage?: TokenUsage;
 };
 
-/** A source of a text. `id` is the `sourceId` of the source's part. */
+/** A source that a text cites. `id` equals the `sourceId` of a source part in the message. */
 export type CitedSource = {
   type: "source";
   sourceType: "url" | "document";
@@ -217,7 +217,7 @@ export type OutputTokenDetails = {
   reasoningTokens: number;
 };
 
-/** A request to sign in. `functionCallId` is the call that waits for the credential. */
+/** A request to sign in. `functionCallId` is the id of the tool call that needs the credential. */
 export type RequestCredential = {
   functionCallId?: string;
   message?: string;
@@ -227,10 +227,7 @@ export type RequestCredential = {
   state?: string;
 };
 
-/**
- * A question of the agent. `response_schema` is the JSON schema of the user's answer; without it, the answer is
- * text.
- */
+/** A question of the agent. `response_schema` is the answer's JSON schema. Without a schema, the answer is text. */
 export type RequestInput = {
   message?: string | null;
   payload?: unknown;
@@ -242,7 +239,7 @@ export type ShoppingList = {
   items: string[];
 };
 
-/** A range of the reply's text, and the source for it. `citedText` is the cited text of the source. */
+/** A cited range of the reply's text, with its source. `citedText` is a quote from the source. */
 export type TextCitation = {
   source: CitedSource;
   startIndex: number;

@@ -12,8 +12,8 @@ from stream_protocol.serving import ChatService, create_app
 def make_app(agent: LlmAgent, sessions: BaseSessionService | None = None) -> Starlette:
     """Return the app. Without `sessions`, chats are stored in memory.
 
-    All visitors are one user until you pass `create_app` an `identify` function, which reads the user from a cookie or
-    a token. `ai_sdk` is the major version of the `ai` package in the page.
+    All visitors are one user until you pass a function `identify` to `create_app`. It reads the user from a cookie or a
+    token. `ai_sdk` is the major version of the package `ai` in the page.
     """
     return create_app(ChatService(agent, session_service=sessions, ai_sdk=7), suggestions=SUGGESTIONS)
 

@@ -1,6 +1,6 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25, a model request has one ``llm_response``.
+Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to ADK 1.25, a model request has one ``llm_response``.
 Later versions have a list ``llm_responses``. Calls in model responses have no ids, but each tool result has the id of
 its call. The tool results are in the order in which the tools started. The user's content is in the model requests.
 """
@@ -22,7 +22,8 @@ _CallIds = dict[str, deque[str]]
 
 
 class _EntrySource(NamedTuple):
-    """The turn and the author of an entry. Consecutive tool results with equal turn and author become one event."""
+    """The turn and the author of an entry in the file. Consecutive tool results of one turn and author become one
+    event."""
 
     turn: int
     """The index of the user's message to which the entry belongs."""
@@ -35,7 +36,7 @@ def is_conformance(document: Any) -> bool:
 
 
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
-    """Yield the events of a conformance test. ``lines``: the known line numbers of entries in the file.
+    """Yield the events of a conformance test. ``lines``: the line numbers of the file's entries, if known.
 
     Raises ``RecordingError`` if there are only user messages, or if the format of an entry is unknown.
     """
@@ -52,7 +53,8 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field of an entry that should be an object, but is not."""
+    """Return the path of the first field of an entry whose value should be an object, but is not; ``None`` if there is
+    none."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -121,8 +123,8 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """Return the content of a model response, with ids for its calls. A complete response removes its ids from
-    ``ids``."""
+    """Return the content of a model response, with ids from ``ids`` for its calls. If the response is complete, the
+    used ids are removed from ``ids``."""
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content
@@ -145,7 +147,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """Return the user's newest message in a model request, without function responses."""
+    """Return the user's newest message in a model request. Contents with function responses do not count."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     known = contents if isinstance(contents, list) else []
     users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]

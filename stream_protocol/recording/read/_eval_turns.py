@@ -25,7 +25,8 @@ class EvalTurn:
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:
-    """Convert a content, a text, or a list of texts and parts to ADK content. Return ``None`` for an empty value."""
+    """Convert a value to ADK content: a content, a text, or a list of texts and parts. Return ``None`` for an empty
+    value."""
     if isinstance(value, dict):
         if isinstance(parts := value.get("parts"), list):
             return {"role": role, **value, "parts": list(map(_as_part, parts))}
@@ -42,7 +43,7 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of an eval case's turns. A missing event id becomes ``<invocation id>-<number>``."""
+    """Yield the records of an eval case's turns. An event without an id gets the id ``<invocation id>-<number>``."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -1,15 +1,15 @@
 """Finds the eval cases in evaluation files of ADK and agents-cli, and reads their turns.
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
-evalset has no event ids, no partial events and no actions. There are three formats of turns:
+evalset has no event ids, no partial events and no actions. A turn has one of three formats:
 
-- The user's content, the events in between (``invocation_events``), and the agent's final response.
+- The user's content, the events of the run (``invocation_events``), and the agent's final response.
 - The user's content, the agent's final response, and three lists: calls, results, and intermediate texts. Hand-written
   evalsets and ADK up to 1.17 have these lists in place of the events.
-- ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. Such turns are converted to the newer
-  format.
+- ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. This module converts such a turn to the
+  second format.
 
-``_traces`` reads traces of agents-cli.
+The module ``_traces`` reads traces of agents-cli.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NAME_FIELDS: Final = ("eval_id", "eval_case_id", "id", "name")
 
 
 def eval_cases(document: Any) -> list[Any] | None:
-    """Return the eval cases in a document (evalset, traces or a single case)."""
+    """Return the eval cases in a document (evalset, traces or a single case); ``None`` for any other document."""
     if isinstance(document, list):
         return _cases_of_list(document)
     cases = field(document, "eval_cases")
@@ -60,9 +60,9 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of the eval case that ``session`` names, or of the only case.
+    """Return the events of an eval case. ``session``: the name of the case; ``None`` for the only case.
 
-    Raises ``RecordingError`` if there is no such case, or if the agent never answers in it.
+    Raises ``RecordingError`` if there is no such case, or if the agent never answers in the case.
     """
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
@@ -92,7 +92,7 @@ def _is_answered(turns: list[EvalTurn]) -> bool:
 
 
 def _as_new_turn(turn: Any) -> Any:
-    """Return the turn of an old evalset in the newer format."""
+    """Convert a turn of an old evalset to the newer format. Any other turn is returned unchanged."""
     if not isinstance(turn, dict) or "query" not in turn:
         return turn
     uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]
@@ -133,8 +133,8 @@ def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
-    """Yield events for a turn that is stored as three lists, in an assumed order: calls, results, texts with
-    authors."""
+    """Yield events for a turn that is stored as three lists. The order of the events is assumed: calls, then results,
+    then intermediate texts."""
     if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
     if results := list_field(intermediate, "tool_responses"):

@@ -1,4 +1,4 @@
-"""Reads the lines of a file with their numbers. Size limits protect the memory."""
+"""Reads the lines of a file with their numbers. The size of lines and documents is limited."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
@@ -20,7 +20,7 @@ MAX_DOCUMENT: Final = 256 * 2**20
 
 
 class Lines:
-    """Reads the lines of a file. Blank lines are skipped."""
+    """Iterates over the lines of a file. Blank lines are skipped."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -47,7 +47,7 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text in pieces. Invalid UTF-8 becomes U+FFFD, as in the AI SDK's client."""
+    """Yield the lines of a text that is read in pieces. Invalid UTF-8 becomes U+FFFD, as in the AI SDK's client."""
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:

@@ -1,10 +1,11 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
 Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are JSON. The
-field ``actions`` is pickled, and unpickling can execute code. So only the names of its fields are read.
+field ``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the fields in
+``actions``.
 
-ADK recognizes the placeholder result of a call that waits for approval by ``actions``. This module uses the approval
-request, which is a separate event.
+If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the event's
+``actions``. This module recognizes it by the approval request, which is a separate event.
 """
 
 import pickletools
@@ -112,7 +113,7 @@ def _json_value(text: object, place: str) -> Any:
 
 
 def _seconds(at: object) -> float:
-    """Return a stored time in UTC, which is a text or a number, as seconds since 1970."""
+    """Return a stored time as seconds since 1970; 0 if it is invalid. ``at``: a text or a number, in UTC."""
     try:
         return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # raises for other types
     except (ValueError, TypeError):
@@ -128,7 +129,7 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is its newest approval request."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark its placeholder results."""
+        """Read the next event. If the event has placeholder results, add ``actions`` that mark them."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))
@@ -152,7 +153,7 @@ class _Placeholders:
 
 
 def _names_in(pickled: object) -> list[str]:
-    """Return the names of the fields in a pickled ``actions`` object, without executing its code."""
+    """Return the names of the fields in a pickled ``actions`` object. Does not execute the code in the object."""
     if not isinstance(pickled, bytes):
         return []
     if len(pickled) > _MAX_PICKLED:

@@ -127,8 +127,8 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return the value of a field in a JSON object; ``None`` if it is missing. ``name``: the field's name in
-    snake_case. The field may also have this name in camelCase."""
+    """Return the value of a field in a JSON object; ``None`` if the field is missing. ``name``: the name in snake_case.
+    A field with this name in camelCase is also found."""
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")
@@ -142,12 +142,12 @@ def list_field(value: Any, name: str) -> list[Any]:
 
 
 def event_time(event: Any) -> float | None:
-    """Return the timestamp of an event, in seconds since 1970; ``None`` if it has none."""
+    """Return the timestamp of an event, in seconds since 1970; ``None`` if the event has no timestamp."""
     return seconds(field(event, "timestamp"))
 
 
 def seconds(value: Any) -> float | None:
-    """Return a time from a file as a finite number; ``None`` if it is not one."""
+    """Return a time from a file as a number; ``None`` if the value is not a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -158,7 +158,7 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping in a YAML document whose end the scan has not reached."""
+    """A list or mapping of a YAML document, while the scan is inside it."""
 
     is_list: bool
     count: int = 0

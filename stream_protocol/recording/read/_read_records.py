@@ -18,7 +18,7 @@ from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._documents import read_json, read_yaml
 from stream_protocol.recording.read._lines import PIECE, Lines
 from stream_protocol.recording.read._parsing import parse_yaml_text, place_of_byte
-from stream_protocol.recording.read._records import Record, RecordingError
+from stream_protocol.recording.read._records import NOT_A_RECORDING, Record, RecordingError
 from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
@@ -40,10 +40,6 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of UTF-16 texts, as some Windows programs save them."""
-
-_UNKNOWN: Final = (
-    "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
-)
 
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
 """The first characters of JSON. The last entry is for JSON inside a JSON string, which ADK 1 wrote."""
@@ -97,8 +93,8 @@ def why_unknown(head: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"{place_of_byte(head, error.start)} is not UTF-8"
     except RecordingError as error:
-        return f"{_UNKNOWN} ({error})"
-    return _UNKNOWN
+        return f"{NOT_A_RECORDING} ({error})"
+    return NOT_A_RECORDING
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
@@ -144,7 +140,8 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns ``path``, or for a pipe or a device, the path of a temporary copy.
+    """Context manager that returns a path that can be read several times: ``path``, or a temporary copy of a pipe or a
+    device.
 
     Raises ``RecordingError`` for an unreadable file, and for a pipe without a recording.
     """
@@ -162,8 +159,10 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Context manager that returns the path of a temporary file with the stream's first bytes (``head``) and the
-    ``rest``."""
+    """Context manager that copies a stream to a temporary file, and returns the path of the file.
+
+    ``head``: the bytes that were already read from the stream. ``rest``: the stream after these bytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:

@@ -1,4 +1,5 @@
-"""Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions."""
+"""Restores event fields that evaluation data lacks: ``partial``, the ids of long-running calls, and the marks of
+placeholder results."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -33,8 +34,7 @@ _MIN_FRAGMENTS: Final = 2
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark consecutive text events of an author as partial, if the author's next event repeats their texts in one
-    piece."""
+    """Mark consecutive text events of an author as partial, if the author's next event repeats all these texts."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -54,7 +54,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return True if the event ``piece`` has only text, the author of ``whole``, and no mark yet."""
+    """Return True if the event ``piece`` has only text, the author of ``whole``, and no field ``partial``."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece
@@ -72,10 +72,11 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user, and the placeholder responses to calls that wait for the user.
+    """Mark the calls with which ADK asks the user as long-running. Mark responses to calls that wait for the user as
+    placeholders.
 
-    Calls and answers without an id get an id. The author of an answer to a question becomes the user. If the author of
-    a tool's response is not an agent, the newest agent becomes the author.
+    A question or an answer without an id gets an id. The user becomes the author of an answer to a question. If the
+    author of a tool's response is not an agent, the last agent before the response becomes the author.
     """
     asked = _Questions()
     agent: Any = None
@@ -118,7 +119,7 @@ class _Questions:
         """Call that waits for answers -> the questions about this call, in order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Read a call. Mark a question to the user as long-running in its event."""
+        """Read a call. If the call is a question to the user, mark it as long-running in its event."""
         name, args = _name(call), call.get("args")
         args = args if isinstance(args, dict) else {}
         if name in _QUESTIONS:
@@ -135,7 +136,8 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """Return the tool call about which ADK asks the user. ``args``: the question's arguments."""
+        """Return the tool call about which ADK asks the user; ``None`` if there is none. ``args``: the question's
+        arguments."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -148,13 +150,13 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Give the user's answer the id and the name of its question."""
+        """Give the user's answer the id and the name of the question that it answers."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process a tool's response. Mark it as a placeholder while its call waits for the user."""
+        """Read a tool's response. If its call waits for the user, mark the response as a placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)
@@ -172,9 +174,9 @@ class _Questions:
             asked.setdefault(call_id, question.config if is_credential else {})
 
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
-        """Return the question that the user's response answers.
+        """Return the question that the user's response answers; ``None`` if there is none.
 
-        Some files have the id of the response in its name field.
+        Some files store the response's id in the field ``name``.
         """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:

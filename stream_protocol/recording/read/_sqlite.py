@@ -3,8 +3,8 @@
 Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event as JSON. Old stores have a column for
 each field: see ``_old_stores``. Reading a store never writes a file.
 
-The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
-in proportion to the file's size, because pages of a broken file may refer to each other.
+The file is not trusted. Only plain tables are read, because reading a view may never end. The pages of a broken file
+may form a cycle, so the work of SQLite is limited in proportion to the file's size.
 """
 
 import sqlite3
@@ -45,7 +45,8 @@ _ORDER: Final = (
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have the same id."""
+    """Yield the events of a session. ``session``: the session's id, or ``app/user/id`` if several sessions have the
+    same id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
@@ -63,7 +64,7 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 
 def _uri(path: Path) -> str:
-    """Return the URI for a read-only connection, with the flag ``immutable`` so that SQLite creates no write-ahead
+    """Return the URI for a read-only connection. The flag ``immutable`` prevents SQLite from creating a write-ahead
     log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
@@ -81,7 +82,7 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Interrupt SQLite above a number of instructions in proportion to the size of the store."""
+    """Make SQLite raise an error after too many instructions. The limit is in proportion to the size of the store."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
@@ -90,7 +91,8 @@ def _bound_work(store: sqlite3.Connection, path: Path) -> None:
 def _rows(
     store: sqlite3.Connection, names: Iterable[str], key: tuple[str, str, str], path: Path
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: identifies the session.
+    """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: the app's name, the
+    user's id and the session's id.
 
     All values together are limited to twice the size of the store, because rows of a broken file could share pages.
     """
@@ -140,7 +142,7 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """Return a stored text, with U+FFFD for invalid UTF-8, so that one broken text does not hide the store."""
+    """Return a stored text. Invalid UTF-8 becomes U+FFFD, so that a store with one broken text can still be read."""
     return stored.decode(errors="replace")
 
 

@@ -31,7 +31,8 @@ def graded_cases(document: Any) -> list[Any]:
 
 
 def is_trace(case: Any) -> bool:
-    """Return True for a trace: the eval case has ``agent_data``, or only a prompt or a response."""
+    """Return True if the eval case is a trace: it has ``agent_data``, a prompt or a response, but no
+    ``conversation``."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -55,8 +56,8 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield the turns of an older case without ``agent_data``: each earlier message, and then the prompt with its
-    events."""
+    """Yield the turns of an old case without ``agent_data``. Each message of the history is a turn. The last turn has
+    the prompt and the events after it."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))
@@ -70,7 +71,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses of an eval case, which may have several candidates."""
+    """Yield the final responses of an eval case, which may list several possible responses."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")
@@ -94,7 +95,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """Convert an event of a trace to the JSON of an ADK event, if it does not already have this form."""
+    """Convert an event of a trace to the JSON of an ADK event."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}
@@ -112,7 +113,7 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Convert a time in a text (UTC without a zone) to seconds since 1970; ``None`` if it is not a time."""
+    """Convert a time as text to seconds since 1970; ``None`` for any other text. A time without a zone is in UTC."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

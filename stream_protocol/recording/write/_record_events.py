@@ -28,8 +28,8 @@ def record(
     """Yield the events unchanged, and append them to the recording at ``path`` as one turn. Events may be dictionaries.
 
     ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments that you pass to ``StreamProtocolConverter``
-    for this turn. ``record`` needs them because it also records chunks. ``request``: the client's request body, if
-    there is one. ``redact``: a function of your app that removes further secrets; see ``Redact``.
+    for this turn. ``record`` needs these arguments because it also records chunks. ``request``: the client's request
+    body, if there is one. ``redact``: a function of your app that removes further secrets; see ``Redact``.
 
     If the file cannot be written, the error is logged, and the function continues to yield events. If you stop the
     iteration early, ``events`` is closed.
@@ -73,7 +73,7 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the recorded turn. ``error``: the exception of the iterator of events."""
+        """End the recorded turn. ``error``: the exception that the iteration over the events raised, or ``None``."""
         self._begin(None)
         match error:
             case None:

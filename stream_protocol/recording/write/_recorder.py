@@ -42,8 +42,8 @@ class ChatRecorder(_BaseRecorder):
     """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: a function of your app that removes further secrets; see ``Redact``. Only the user that runs the process
-    can read the files. Raises ``OSError`` if the folder cannot be created.
+    ``redact``: a function of your app that removes further secrets; see ``Redact``. Only the process's system user can
+    read the files. Raises ``OSError`` if the folder cannot be created.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:
@@ -53,7 +53,7 @@ class ChatRecorder(_BaseRecorder):
         make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
-        """Return a writer that records the run in the file of the chat."""
+        """Return a writer for one turn, which writes to the file of the request's chat."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._write_turn(path, request, options)
 
@@ -67,7 +67,7 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """Return a writer that records the run in the recorder's file."""
+        """Return a writer for one turn, which writes to the recorder's file."""
         return self._write_turn(self._path, request, options)
 
 
@@ -80,7 +80,7 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
     """Return the name of the recording file for a chat. ``whose``: the app's name and the user's id.
 
-    The digest of app, user and chat makes the names different if the chats of two users have equal ids.
+    The chats of two users may have equal ids, so the name contains a digest of app, user and chat.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

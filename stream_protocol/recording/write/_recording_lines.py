@@ -1,8 +1,8 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. ``json_value`` converts values from
-tools, as in the converter, so that a replayed event gives the same stream. ADK's own serialization would refuse some
-values, and remove nulls from others.
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. Recordings and the converter convert the
+values of tools with the same function, ``json_value``. So a replayed event gives the same stream. ADK's own
+serialization is not used, because it refuses some values, and removes nulls from others.
 """
 
 from base64 import b64encode
@@ -27,14 +27,14 @@ _DIGITS: Final = 4
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the header, the first line of a recording file. ``chat``: the client's id of the chat. No line names the
-    user."""
+    """Return the header, the first line of a recording file. ``chat``: the id that the chat has in the client. A
+    recording file does not name the user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a turn. The times in the later lines are seconds since this line."""
+    """Return the first line of a turn. The times in the turn's other lines are in seconds since the first line."""
     turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 
@@ -58,10 +58,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
-
-    Long texts and files are copied without encoding, because a user's message may have many megabytes.
-    """
+    """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``."""
     written = _object(event)
     nested = carried_event(event)
     if nested is not None and isinstance(nested.event, Event):  # other values are written with their nulls
@@ -100,7 +97,8 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return the name and the JSON key of each field, and True if nulls inside its value are kept."""
+    """Return a tuple for each field of the model: the name, the JSON key, and True if the value may be any JSON. Nulls
+    inside such a value are kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

@@ -1,6 +1,6 @@
 """Removes secrets from requests, events and chunks before they are written to a recording.
 
-The rules are equal for all three, so that a replay of the recorded events gives the recorded chunks:
+The rules are equal for requests, events and chunks, so that a replay of the recorded events gives the recorded chunks:
 
 - ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL, without its query, are
   kept. A credential that the user sent is removed completely.
@@ -42,10 +42,11 @@ _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's metadata and state.
+    """Return an event's JSON (camelCase) without secrets, without ``temp:`` state, and without this library's metadata
+    and state.
 
-    The search of each value has a limit, which is the same for events and chunks. So a value that is too large is
-    replaced in both.
+    Arguments, results and other values from tools have the same size limit in events and in chunks. So a value above
+    the limit is replaced in both.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
@@ -78,7 +79,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets, as ``redact_event`` removes them from the chunk's event."""
+    """Return a chunk without secrets. The rules are the same as in ``redact_event``."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
@@ -92,14 +93,15 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The newest message is searched first, because the search is limited, and earlier requests have the other messages.
+    The size of the searched data is limited, so the newest message is searched first. Requests that were recorded
+    before already contain the other messages.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
 
 def _newest_messages(messages: Any) -> Any:
-    """Return the messages without secrets. If they are too large for one search, the oldest are left out in whole or in
-    part."""
+    """Return the messages without secrets. If they are too large for one search, the oldest messages, or some of their
+    parts, are left out."""
     search = Search()
     if not isinstance(messages, list):
         return search.clean(messages)
@@ -117,8 +119,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return ``cleaned``, which is always an object, because the search replaces only nested objects."""
-    assert isinstance(cleaned, dict)
+    assert isinstance(cleaned, dict)  # a search replaces only nested objects with a placeholder
     return cleaned
 
 
@@ -134,14 +135,16 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's metadata without this library's data, except the id and the context of a steering message."""
+    """Return an event's metadata without this library's data. Only the id and the context of a steering message (sent
+    while the agent works) are kept."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """Return the metadata of an event without this library's data and without secrets, also in nested events."""
+    """Return the metadata of an event without this library's data and without secrets. Events that the metadata
+    contains are also searched."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -164,8 +167,8 @@ def _redact_nested(event: Any) -> Any:
 
 
 def _redact_output(output: Any, call_id: Any) -> Any:
-    """Return the output of a tool call without secrets. The message of an agent inside the call is searched like
-    chunks."""
+    """Return the output of a tool call without secrets. If an agent ran inside the call, the output is the agent's
+    message, and its parts are searched like chunks."""
     if not is_nested_message(output, call_id):
         return _clean_with_own_limit(output)
     search = Search()
@@ -180,9 +183,9 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return the functions that remove secrets from a chunk or a message part: key of a value -> function.
+    """Return functions that remove secrets from a chunk or a message part: key -> function for the key's value.
 
-    ``kept``: the key of a text that stays.
+    ``kept``: the key of a text that is not searched.
     """
     cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
     cleaners["output"] = lambda output: _redact_output(output, value.get("toolCallId"))

@@ -82,11 +82,11 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 class Search:
     """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
 
-    The work for each value is estimated first. A placeholder replaces a value for which too little work is left. Files
-    in Base64 are not searched.
+    The work for each value is estimated before the value is searched. A placeholder replaces a value that needs more
+    work than is left. Files in Base64 are not searched.
 
-    ``typed``: True if fields must keep their types, as in an ADK event. The placeholder of a list or an object is then
-    empty.
+    ``typed``: True if fields must keep their types, as in an ADK event. In this case, the placeholder of a list or an
+    object is an empty list or object.
     """
 
     def __init__(self, *, typed: bool = False) -> None:
@@ -97,12 +97,13 @@ class Search:
         """Name -> the name without separators, and its meaning (secret or not)."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that removes secrets from an object. ``cleaners``: key -> function for the value of this
-        key."""
+        """Return a function that removes secrets from an object. ``cleaners``: key -> function that removes secrets
+        from the value of this key."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
-        """Return a function that removes secrets from a list. ``clean``: the function for each item."""
+        """Return a function that removes secrets from a list. ``clean``: the function that removes secrets from one
+        item."""
 
         def clean_list(value: Any) -> Any:
             if not isinstance(value, list) or not self._enter(value):
@@ -123,7 +124,8 @@ class Search:
         return value
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``cleaners``: see ``object_with``."""
+        """Return a copy of an object without secrets. ``cleaners``: key -> function that removes secrets from the value
+        of this key."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -148,7 +150,8 @@ class Search:
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Count a list or an object, and go one nesting level down. Return False if a limit is reached."""
+        """Subtract the work for a list or an object, and enter its nesting level. Return False if a limit is
+        reached."""
         work = MEMBER_WORK * (1 + len(members))
         if work > self._left or self._levels >= MAX_LEVELS:
             return False
@@ -166,7 +169,8 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning. Above the limit of work, a new name counts as secret."""
+        """Return a name without separators, and its meaning (secret or not). If too little work is left, a name that
+        was not read before counts as secret."""
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -184,8 +188,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name inside an object such as ``{"name": "Cookie", "value": …}``; ``PLAIN`` if
-        there is none."""
+        """Return the meaning (secret or not) of the name inside an object such as ``{"name": "Cookie", "value": …}``.
+        ``PLAIN`` if the object contains no name of a secret."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -193,7 +197,8 @@ class Search:
         )
 
     def _clean_list(self, items: list[Any]) -> Any:
-        """Return a copy of a list without secrets, and without the item after an option such as ``--password``."""
+        """Return a copy of a list without secrets. The item after an option such as ``--password`` counts as a
+        secret."""
         if not self._enter(items):
             return self._omitted(items)
         cleaned = [self._clean_pair(item) if _is_pair(item) else self.clean(item) for item in items]
@@ -204,10 +209,8 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Return a list of HTTP headers without secrets.
-
-        In the list, names and values alternate, as in Node's ``rawHeaders``, or each item is a header line.
-        """
+        """Return a list of HTTP headers without secrets. Names and values alternate in the list, as in Node's
+        ``rawHeaders``, or each item is a header line."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -222,7 +225,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of the value's name."""
+        """Return the value without secrets. ``name_meaning``: the meaning (secret or not) of the value's name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
@@ -267,7 +270,7 @@ class Search:
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
 
-        ``credentialKey`` gets a placeholder value, because ADK would compute a missing value.
+        ``credentialKey`` gets a placeholder, because ADK computes the key if it is missing.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -285,8 +288,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. Keys in it, such as names of flows, are not names of
-        secrets."""
+        """Return a copy of an auth scheme without secrets. Its keys are not checked, because keys such as the names of
+        flows are not secret."""
         match value:
             case str():
                 return self._searched(value)
@@ -322,7 +325,8 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential in the user's answer to a credential request."""
+    """Return the key under which the object has the credential, if the object answers a credential request; otherwise
+    ``None``."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
@@ -339,7 +343,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _decoded(text: str) -> Any:
-    """Return the JSON value in a Base64 text."""
+    """Return the JSON value in a Base64 text; ``None`` if the text contains no JSON."""
     try:
         return _parsed(urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)).decode())
     except (Base64Error, UnicodeError):
@@ -356,5 +360,5 @@ def _parsed(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _plain_name(key: str) -> str:
-    """Return a name without separators, in lower case: ``accesstoken`` for ``access_token`` and ``accessToken``."""
+    """Return a name in lower case and without separators: ``accesstoken`` for ``access_token`` and ``accessToken``."""
     return key.translate(_NO_SEPARATORS).lower()

@@ -96,8 +96,8 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """Yield the items of a list after redaction. For a text across consecutive parts, the first part gets the
-        placeholder."""
+        """Yield the items of a list. In consecutive text parts, replace the texts that match the pattern, even if a
+        match begins in one part and ends in another. The part in which the match begins gets the placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -138,13 +138,14 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the type of a message part with a text, and True for a thought."""
+    """Return the type of a message part with a text, and True for a thought. Returns ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key, with a number if it is in ``taken``. ``numbers``: key -> its last number."""
+    """Return the key. If ``taken`` already contains the key, a number is added. ``numbers``: key -> the last number
+    that was added."""
     free = key
     while free in taken:
         numbers[key] += 1
@@ -159,7 +160,7 @@ def _pattern(text: str) -> str:
 
 
 def _letters(text: str) -> Iterator[str]:
-    """Yield the letters of a text in decomposed form, each with its combining marks."""
+    """Yield the letters of a decomposed text, each with its combining marks."""
     letter = ""
     for character in text:
         if letter and not combining(character):

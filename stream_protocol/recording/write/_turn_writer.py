@@ -3,8 +3,8 @@
 Each line is written with one ``write`` call of the operating system. A killed process leaves at most one incomplete
 line, which the next turn removes. A power failure can lose the last lines, because ``fsync`` is not called.
 
-After a failure of writing or of the app's redaction, which is logged once, the file is not written any more. A
-recording with a gap would be misleading. The run itself continues.
+If writing or the app's redaction fails, the error is logged once, and the file is not written any more. A recording
+with a gap would be misleading. The run itself continues.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class TurnWriter:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Write how the response ended, unless ``outcome`` is ``None``, and close the file."""
+        """Write the response's ending, unless ``outcome`` is ``None``, and close the file."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -105,7 +105,8 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Context manager that logs an exception and does not raise it, so that only the recording ends."""
+        """Context manager that logs an exception and ends the recording. The exception is not raised, so that the run
+        continues."""
         try:
             yield
         except Exception:
@@ -139,7 +140,7 @@ class ChatFile:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line. Raises ``OSError`` if writing fails. The file may then have a part of the line."""
+        """Write a line. Raises ``OSError`` if writing fails. In this case, the file may contain a part of the line."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
@@ -148,7 +149,7 @@ class ChatFile:
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Open the recording file at ``path`` to append a turn, or a file with a similar name if it is locked.
+    """Open the recording file at ``path`` to append a turn. If this file is locked, open a file with a similar name.
 
     Writes ``header`` to a new file. Removes an incomplete last line. Raises ``OSError`` if the file cannot be opened.
     """
@@ -183,7 +184,7 @@ def _prepare(stream: FileIO, header: bytes) -> None:
 
 
 def _end_of_lines(stream: FileIO) -> int:
-    """Return the position in the file after the last complete line."""
+    """Return the position after the last complete line in the file."""
     end = stream.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)

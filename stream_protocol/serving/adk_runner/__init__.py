@@ -4,11 +4,13 @@ Where to change what:
 
 - ``_runner``: creates runners and the default run config, and walks the tree of agents.
 - ``_served_runner``: closes the runner of a service.
-- ``_run_plugin``: our plugin, which ADK calls during a run.
+- ``_run_plugin``: this library's ADK plugin, which ADK calls during a run.
 - ``_steering_inbox``: the messages that the user sends to a running agent.
-- ``_nested_runs``: shows agents that ``AgentTool`` runs inside tool calls.
+- ``_nested_runs``: streams and stores the events of agents that ``AgentTool`` runs inside tool calls.
+- ``_delegating_sessions``: session services that wrap another session service.
 - ``_load_target``: loads the agent that a command line names.
-- ``_target_advice``: error messages and suggestions for a wrong name.
+- ``_load_errors``: formats the exceptions of an agent's code.
+- ``_target_advice``: error messages for a name that is not an agent.
 - ``_agent_search``: searches folders for agents to suggest, with limits.
 - ``_source_targets``: finds agents in source files, without running the files.
 - ``_session_services``: creates session services from URIs.

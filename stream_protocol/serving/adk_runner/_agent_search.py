@@ -1,4 +1,6 @@
-"""Searches folders, with limits, for targets (agents and apps) that an error message can suggest."""
+"""Searches folders for targets (agents and apps) that an error message can suggest. Time and number of files are
+limited.
+"""
 
 import os
 from collections.abc import Iterator
@@ -34,13 +36,17 @@ _MAX_SECONDS: Final = 2.0
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders that look like agents, up to three levels below ``folder``. ADK may refuse some of them."""
+    """Return the folders that look like agents, up to three levels below ``folder``. ADK may be unable to load some of
+    them.
+    """
     return [path for path in _Search().folders(folder, levels=3) if _looks_like_agent(path)]
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in ``folder`` and its packages. ``of_agents``: True to also search agent
-    folders."""
+    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``.
+
+    ``of_agents``: True to also search the packages that are agent folders.
+    """
     search = _Search()
     packages = [path for path in search.folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in search.python_files(path))
@@ -48,13 +54,16 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def file_targets(folder: Path) -> list[str]:
-    """Return the targets of the Python files directly in ``folder``, named from the working directory."""
+    """Return the targets of the Python files directly in ``folder``, as ``module:attribute``. Files that Python cannot
+    import from the working directory are left out.
+    """
     return [target for file in islice(_Search().python_files(folder), _MAX_FOLDERS) for target in targets_of(file)]
 
 
 def targets_of(file: Path, root: Path = Path()) -> list[str]:
     """Return the targets in a Python file, as ``module:attribute``. ``root``: the folder from which Python imports the
-    file."""
+    file.
+    """
     module = module_name(file, root)
     return [f"{module}:{name}" for name in source_targets(file, root)] if module is not None else []
 
@@ -65,15 +74,18 @@ def is_below(folder: Path, root: Path) -> bool:
 
 
 class _Search:
-    """One search, with its limits. An unreadable or forbidden folder counts as empty."""
+    """One search, with limits for its time and the number of folders and files. An unreadable folder counts as empty,
+    and so does a system folder.
+    """
 
     def __init__(self) -> None:
         self._entries = _MAX_ENTRIES
         self._deadline = monotonic() + _MAX_SECONDS
 
     def folders(self, folder: Path, levels: int) -> Iterator[Path]:
-        """Yield the folders up to ``levels`` levels below ``folder``. Does not enter agent folders and symbolic
-        links."""
+        """Yield the folders up to ``levels`` levels below ``folder``. Also yields agent folders and symbolic links, but
+        does not search inside them.
+        """
         waiting = [(folder, levels)]
         for _ in range(_MAX_FOLDERS):
             if not waiting:
@@ -109,7 +121,7 @@ class _Search:
 
 
 def _may_be_searched(folder: Path) -> bool:
-    """Return False for system folders, and for the parents of the user's home, which contain files of others."""
+    """Return False for system folders and for the parents of the user's home. They may contain files of other users."""
     real = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(Path("~").expanduser()))
     return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)

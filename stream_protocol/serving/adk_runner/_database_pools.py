@@ -48,11 +48,13 @@ POOLER_TEXT: Final = (
 
 
 class PoolerError(Exception):
-    """Raised if a pooler in front of the database may give each transaction a different connection."""
+    """Raised if a connection pooler in front of the database may run each transaction on a different connection."""
 
 
 def database_sessions(uri: str) -> DatabaseSessionService:
-    """Creates the session service for an SQLAlchemy URI. If all pooled connections are in use, a statement waits."""
+    """Creates the session service for an SQLAlchemy URI. At most ``CONNECTIONS`` connections are open. If all are in
+    use, a statement waits.
+    """
     url = make_url(uri)
     if url.get_backend_name() == "sqlite":  # a file has no limit of connections
         return DatabaseSessionService(uri)
@@ -66,8 +68,11 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. Such a pooler also
-    loses prepared statements. A server that refuses ``LISTEN``, such as a standby, is not checked."""
+    """Raises ``PoolerError`` if a pooler runs each transaction on a different connection.
+
+    With such a pooler, a connection's settings and prepared statements are lost after a transaction. The check uses
+    ``LISTEN`` and ``NOTIFY``. A server that refuses ``LISTEN``, such as a standby, is not checked.
+    """
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:
@@ -108,7 +113,6 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Open a connection. Retry while the database server is full or starting."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)
@@ -117,8 +121,9 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 
 
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
-    """Check a connection from the pool. Raise ``DisconnectionError`` for a dead connection, so that the pool opens a
-    new one."""
+    """Check a connection of the pool before its use. For a dead connection, raise ``DisconnectionError``, so that the
+    pool opens a new one.
+    """
     driver = connection.driver_connection
     try:
         await_only(driver.execute("SELECT 1", timeout=PING_SECONDS))

@@ -23,7 +23,9 @@ _NAME_LENGTH: Final = 60
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line about the exception, with the file and line number of the failed code if these are known."""
+    """Return one line about the exception, with the file and line number of the code that raised it, if these are
+    known.
+    """
     prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__
@@ -53,7 +55,6 @@ def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 def _fields(error: BaseException) -> Collection[str]:
-    """Return the field names of the pydantic object that the failed code created."""
     trace = error.__traceback__
     fields: Collection[str] = ()
     while trace is not None:

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,6 +19,7 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.adk_runner._source_targets import AGENT_FILES, FOLDER_NAME, TARGETS
 from stream_protocol.serving.adk_runner._target_advice import (
     Advice,
+    first_names,
     no_attribute,
     not_a_folder,
     not_a_module,
@@ -35,24 +36,34 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)``: one line with the reason. ``example``: a valid target to use
-    instead. ``is_fixable``: True if a change of the target's files can make the target valid."""
+    """Raised if a target cannot be loaded. ``str(error)``: ``reason`` (what is wrong) and ``found``, on one line.
 
-    def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
-        super().__init__(text)
+    ``found``: at most five targets to choose from, and a text such as ``and 3 more``.
+    ``example``: a valid target to use instead. ``is_fixable``: True if a change of the target's files can make the
+    target valid.
+    """
+
+    def __init__(
+        self, reason: str, *, example: str | None = None, is_fixable: bool = True, found: Sequence[str] = ()
+    ) -> None:
+        self.reason = f"{reason} Found here:" if found else reason
+        super().__init__(" ".join([self.reason, ", ".join(found)]).strip())
+        self.found = found
         self.example = example
         self.is_fixable = is_fixable
 
 
 def load_target(name: str) -> Target:
-    """Loads an agent, ``App`` or ``Runner``.
+    """Loads the agent, ``App`` or ``Runner`` that ``name`` names.
 
-    ``module:attr``: imports the module with the working directory on ``sys.path``. A function is called without
-    arguments, and must return the target. Any other name is the path of an agent folder, as for ``adk web``, whose
-    ``.env`` file is read. An agent in the folder becomes an ``App`` with the folder's name.
+    With a colon, ``name`` is ``module:attr``. The module is imported, with the working directory on ``sys.path``. If
+    the attribute is a function, it is called without arguments, and must return the target.
 
-    Raises ``TargetError`` for an unusable target, for an exception of the imported code, and for a model that supports
-    only live (bidirectional) runs.
+    Any other ``name`` is the path of an agent folder, as for ``adk web``. The folder's ``.env`` file is read. If the
+    folder contains an agent and no ``App``, the agent becomes an ``App`` with the folder's name.
+
+    Raises ``TargetError`` in three cases: the target is unusable, the imported code raises an exception, or the model
+    supports only live (bidirectional) runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -60,7 +71,10 @@ def load_target(name: str) -> Target:
     except _NotATargetError as error:
         advice = error.advice
         raise TargetError(
-            f"cannot load {name}: {advice.text}", example=advice.example, is_fixable=advice.is_fixable
+            f"cannot load {name}: {advice.text}",
+            example=advice.example,
+            is_fixable=advice.is_fixable,
+            found=first_names(advice.found),
         ) from error.__cause__
     except KeyboardInterrupt:
         raise
@@ -83,7 +97,8 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` from the module of a loaded target; ``""`` without this variable.
+    """Return the variable ``agent_version`` from the module of a loaded target; ``""`` if the module has no such
+    variable.
 
     Raises ``TargetError`` if the version is not a string.
     """
@@ -129,7 +144,9 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found``, or the result of calling it if it is not a target."""
+    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call it and return the result. Raises
+    ``_NotATargetError`` if it cannot be called without arguments, or returns no target.
+    """
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
@@ -181,7 +198,6 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Return True if ADK's loader itself, and not the loaded code, raised the error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -189,6 +205,5 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

@@ -1,10 +1,9 @@
-"""Shows the agents that ``AgentTool`` runs inside tool calls.
+"""Streams and stores the events of agents that ``AgentTool`` runs inside tool calls (nested agents).
 
-The nested agent's events are added to the response of the run, and stored with the tool's response.
-
-``AgentTool`` passes the outer runner's plugins to the nested runner, so ADK also calls our plugin for the nested run.
-Inside an ``AgentTool`` call, the ``RunChannel`` is the ``NestedCall``. So our plugin knows which tool call contains the
-nested run.
+The events of a nested agent are added to the response of the run, and stored with the response of the tool call.
+``AgentTool`` passes the outer runner's plugins to the nested runner, so ADK also calls this library's plugin for the
+nested run. Inside an ``AgentTool`` call, ``run_channel()`` returns the call's ``NestedCall``. From this object, the
+plugin learns which tool call contains the nested run.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class NestedCall:
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Notes that a runner with our plugin starts inside the call."""
+        """Notes that a runner with this library's plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
@@ -106,11 +105,12 @@ class NestedCall:
         await self.outer.ready()
 
     def add(self, event: Event) -> None:
-        """Adds an event of the nested agent to the response. Also keeps a complete event for the session.
+        """Adds an event of the nested agent to the response. Also keeps the event for the session, unless it is
+        partial.
 
-        The app's plugins have already changed the event. After a stop, only tool responses with the stored events of a
-        deeper agent are added. ``stopped_responses`` replaces their content, because clients got no output of these
-        calls.
+        The app's plugins have already changed the event. After a stop of the run, most events are dropped. An event is
+        still added if its tool responses contain the events of a deeper nested agent, but without the tools' outputs
+        (``stopped_responses``).
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -132,20 +132,22 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The nested agent's events as JSON, for the session; ``None`` if no runner with our plugin has started."""
+        """The nested agent's events as JSON, to be stored with the tool's response. ``None`` if no runner with this
+        library's plugin has started in the call.
+        """
         if not self._has_begun:
             return None
         unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution has kept. Needed if this execution does not run the nested agent
-        again."""
+        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is repeated
+        but the nested agent is not.
+        """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """Wrap the event of a nested agent in an event of the calling agent."""
         reference = self.call.reference
         carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
@@ -163,16 +165,20 @@ def current_nested_call() -> NestedCall | None:
 
 
 class NestedRuns:
-    """The ``AgentTool`` calls of one run. ``nests``: returns True for the name of a tool whose agent is shown inside
-    the call."""
+    """The ``AgentTool`` calls of one run. ``nests``: takes a tool's name, and returns True if the events of its agent
+    are shown inside the tool call.
+    """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
         self._nests = nests
         self._calls: dict[RunningCall, NestedCall] = {}
 
     def begin_call(self, tool: BaseTool, context: ToolContext, running: RunningCall) -> None:
-        """Starts to show the agent of an ``AgentTool`` call. Must be called in the task of the tool call, before the
-        tool runs."""
+        """Prepares an ``AgentTool`` call, so that the events of its agent are streamed and kept. Does nothing for other
+        tools.
+
+        Must be called in the task of the tool call, before the tool runs.
+        """
         channel = run_channel()
         # Subclasses of `AgentTool` run their agent in the outer session, so their calls are not nested here.
         if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
@@ -185,13 +191,17 @@ class NestedRuns:
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
-        """Restores the channel that ``begin_call`` has replaced. Also needed if the tool has raised."""
+        """Restores the ``RunChannel`` that ``begin_call`` has replaced. Must also be called if the tool has raised an
+        exception.
+        """
         call = current_nested_call()
         if call is not None and call.call is running_call(context):
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Starts to pass on the events of a nested agent. Does nothing outside an ``AgentTool`` call."""
+        """Passes the events of the nested agent's invocation to the ``NestedCall`` from now on. Does nothing outside an
+        ``AgentTool`` call.
+        """
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -200,8 +210,10 @@ class NestedRuns:
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})
 
     def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
-        """Adds the nested agents' events to an event with tool responses, before it is stored. ``answered``: the call
-        of each response."""
+        """Adds the nested agents' events to an event with tool responses, before ADK stores the event.
+
+        ``answered``: for each tool response in the event, the call to which it belongs.
+        """
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
         kept = items_by_id(event, [None if call is None else call.kept for call in nested])
         found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
@@ -212,10 +224,9 @@ class NestedRuns:
 def _observe(context: InvocationContext, call: NestedCall) -> None:
     """Pass the events of a nested agent's invocation to ``call``, after the app's plugins have changed the events.
 
-    A plugin may remove private data, so the original events must not be passed. ``AgentTool`` creates a plugin manager
-    for each call, so the change affects only this call.
+    The unchanged events must not be passed, because a plugin may remove private data.
     """
-    manager = copy(context.plugin_manager)
+    manager = copy(context.plugin_manager)  # `AgentTool` creates a plugin manager for each call
     run_callbacks = manager.run_on_event_callback
 
     async def run_on_event_callback(*, invocation_context: InvocationContext, event: Event) -> Event | None:
@@ -229,13 +240,15 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Merge an event with the event that a plugin has returned for it, as ADK does."""
+    """Return ``event`` with the fields of ``changed``, an event that a plugin has returned. Merges the two events like
+    ADK.
+    """
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
 
 def _to_json(event: Event) -> Any:
-    """Return the event as JSON that every session store can keep; ``None`` if its values are nested too deeply."""
+    """Return the event as JSON that every session store can store; ``None`` if its values are nested too deeply."""
     metadata = {key: value for key, value in (event.custom_metadata or {}).items() if key != METADATA_KEY}
     plain = event.model_copy(update={"custom_metadata": metadata or None})
     excluded: Any = _OMITTED_FIELDS
@@ -247,7 +260,8 @@ def _to_json(event: Event) -> Any:
 def _ends_streams_whole(context: InvocationContext) -> bool:
     """Return True if the agents of an ``AgentTool`` call can stream without changing the result of the call.
 
-    The result is the content of the last event. So the last event of each stream must have the whole content.
+    The result is the content of the last event. So the last event of each stream must have the whole content, not only
+    its last part.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):
@@ -258,7 +272,8 @@ def _ends_streams_whole(context: InvocationContext) -> bool:
 
 def _streams_whole(agent: Any) -> bool:
     """Return True if the last event of the agent's stream has the whole content, and no code of the app reads the
-    chunks."""
+    partial events.
+    """
     if not isinstance(agent, LlmAgent):
         return True
     if agent.canonical_after_model_callbacks or agent.planner is not None or agent.code_executor is not None:

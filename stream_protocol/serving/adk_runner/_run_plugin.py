@@ -1,4 +1,4 @@
-"""Our ADK plugin for one run."""
+"""Provides ``RunPlugin``: this library's ADK plugin for one run."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class StateWrites(Protocol):
-    """Interface of ``PageWrites``: changes of the session state that clients request during a run."""
+    """Interface of ``PageWrites``, which collects the changes of the session state that clients send during a run."""
 
     def are_of(self, session: Session) -> bool:
-        """Return True if the client's changes of the state belong to ``session``."""
+        """Return True if the clients' changes belong to ``session``."""
 
     async def take(self) -> dict[str, Any]:
-        """Return the client's changes that are not yet applied."""
+        """Return the clients' changes that are not applied yet, as a state delta."""
 
     async def settle(self) -> None:
         """Mark the changes that ``take`` has returned as applied."""
 
 
 class RunPlugin(BasePlugin):
-    """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state that the
-    client writes.
+    """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state from
+    clients.
 
-    ADK also calls this plugin for agents inside an ``AgentTool``, which have other invocations and sessions.
-    ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.
+    ADK also calls this plugin for agents inside an ``AgentTool``. These agents have another invocation and another
+    session than the run. ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.
     """
 
     def __init__(
@@ -114,8 +114,9 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes that the call's tool raised an exception. ADK also calls this method for the parallel calls, which it
-        cancels."""
+        """Notes that the tool raised an exception. If one of several parallel calls raises, ADK cancels the others, and
+        also calls this method for them. Cancelled calls are not noted.
+        """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.
@@ -125,7 +126,7 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes that the tool call has ended, and which state keys it has written."""
+        """Notes that the tool call has ended, and which keys of the session state the tool has written."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -133,8 +134,9 @@ class RunPlugin(BasePlugin):
                 self._state_writers.setdefault(key, set()).add(call)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Adds titles and approval texts to the event, and makes a complete event storable. ADK then stores and yields
-        it."""
+        """Adds titles and approval texts to the event. A complete (not partial) event is also made storable as JSON.
+        ADK then stores and yields the event.
+        """
         if (self._titles or self._approvals) and (cards := self._cards(event)):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
@@ -150,8 +152,10 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Store the client's state before the next model call. After a failed read, a later call or the next run
-        applies the state."""
+        """Store the clients' changes of the session state before the next model call.
+
+        If the changes cannot be read, the next call of this method, or the next run, applies them.
+        """
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -189,8 +193,8 @@ def extended_runner(
 ) -> Runner:
     """Return a copy of the runner with another session service and additional plugins.
 
-    ``plugin`` comes before the runner's own plugins, ``last`` after them. Each plugin gets the events that the earlier
-    plugins have changed.
+    ``plugin`` comes before the runner's own plugins, and ``last`` after them. Each plugin gets the events as the
+    plugins before it have changed them.
     """
     extended = copy(runner)
     extended.session_service = sessions

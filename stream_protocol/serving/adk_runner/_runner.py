@@ -27,7 +27,7 @@ Target: TypeAlias = BaseNode | App | Runner
 app's own services."""
 
 _CHEAP_TELEMETRY: Final = TelemetryConfig(
-    genai_semconv_stability_opt_in="stable",
+    genai_semconv_stability_opt_in="stable",  # with the experimental ones, ADK keeps each chunk until the model ends
     adk_experimental_telemetry_opt_in=False,
     capture_message_content=ContentCapturingMode.NO_CONTENT,
 )
@@ -46,8 +46,10 @@ _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
 
 def default_run_config() -> RunConfig:
-    """Return a ``RunConfig`` that streams token by token, and runs plain ``def`` tools in threads. Without threads, a
-    slow tool would block the event loop, and so every chat."""
+    """Return a ``RunConfig`` that streams token by token, and runs plain ``def`` tools in threads.
+
+    Without threads, a slow tool would block the event loop, and so all chats.
+    """
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
@@ -55,12 +57,12 @@ def default_run_config() -> RunConfig:
 
 
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
-    """Return the config with the cheapest telemetry. A config that sets ``telemetry`` is returned unchanged.
+    """Return the config with telemetry options that cost little time. A config that sets ``telemetry`` is returned
+    unchanged.
 
-    Without ``telemetry``, ADK reads the environment for each chunk, which takes a fifth of the chunk's time. A
-    ``TelemetryConfig`` contains the values of the environment. If no telemetry is recorded, each option is "off",
-    because ADK looks up an unset option several times per chunk. The older semantic conventions of OpenTelemetry are
-    then selected. With the newer conventions, ADK would keep each chunk in memory until the model has ended.
+    Without ``telemetry``, ADK reads environment variables for each chunk. This takes a fifth of the time that ADK needs
+    for a chunk. A ``TelemetryConfig`` reads the variables only once. If no telemetry is recorded, each option is set to
+    "off", because ADK looks up unset options several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -71,8 +73,8 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
     """Return a runner for the target. A ``Runner`` is returned unchanged.
 
-    Any other target gets in-memory services, but uses ``session_service`` if given. Raises ``StreamProtocolError`` for
-    a wrong type, and for a ``Runner`` together with a ``session_service``.
+    An agent or an ``App`` gets a runner with in-memory services. If ``session_service`` is given, the runner uses it.
+    Raises ``StreamProtocolError`` for a wrong type, and for a ``Runner`` together with a ``session_service``.
     """
     hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
     check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)
@@ -88,8 +90,10 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
 
 
 def check_session_service(service: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a session service or ``None``. For a URI, the error names the
-    class to use."""
+    """Raise ``InvalidArgumentError`` unless the value is a session service or ``None``.
+
+    If the value is a URI, the error names the class of the session service for this URI.
+    """
     hint = ""
     if isinstance(service, str):
         scheme, _, rest = service.partition("://")
@@ -115,8 +119,9 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Return a runner for ``agent``, with the services and plugins of ``runner``; ``runner`` itself if ``agent`` is
-    ``None``."""
+    """Return a runner for ``agent`` with the services and plugins of ``runner``. If ``agent`` is ``None`` or the
+    runner's own agent, ``runner`` is returned.
+    """
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -138,9 +143,9 @@ def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the names of the tools by which agents call their task-mode sub-agents.
 
-    If you convert the events of a running agent yourself with ``nested_agents="flat"``, pass these names as
+    If you convert events yourself with the converter's option ``nested_agents="flat"``, pass these names as
     ``hidden_tools``. The calls must be hidden, because their results come in a later message. ``ChatService`` hides
-    these calls itself.
+    them itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -153,10 +158,10 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent whose model, by its name, supports only live (bidirectional) runs. Return the names of the agent
-    and the model.
+    """Find an agent with a live model: a model whose name shows that it supports only live (bidirectional) runs.
 
-    ADK and Gemini refuse such a model only at the first request.
+    Returns the names of the agent and the model, or ``None``. ADK and Gemini would refuse such a model only at the
+    first request.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -167,16 +172,18 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Return True if ADK yields the user's event before the first event of the model. For workflow agents and an app's
-    own agent classes, ADK does not."""
+    """Return True if ADK yields the event with the user's message before the first event of the model.
+
+    Returns False for workflow agents and for the app's own agent classes.
+    """
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes after the user's answer to a tool call of ``author``.
+    """Return the name of the agent that ADK resumes after the user has answered a tool call of the agent ``author``.
 
-    In a workflow or a resumable app, this is the root agent. Otherwise it is ``author``, or the agent that has
-    delegated to ``author``.
+    In a workflow or a resumable app, this is the root agent. If another agent has delegated a task to ``author``, it is
+    this other agent. Otherwise it is ``author``.
     """
     root = runner.agent
     resumable = runner.resumability_config

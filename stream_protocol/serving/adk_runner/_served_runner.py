@@ -1,4 +1,4 @@
-"""Provides ``ServedRunner``."""
+"""Provides ``ServedRunner``, which closes the runner of a service."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class ServedRunner:
     """The runner of a service. ``is_own``: True if the service has created the runner, and so must close it.
 
-    Closing a runner also closes its toolsets and plugins. If services share a toolset or plugin, only the last closed
-    service closes its runner.
+    Closing a runner also closes its toolsets and plugins. So while another service uses one of the toolsets or plugins,
+    ``aclose`` does not close the runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:
@@ -31,7 +31,7 @@ class ServedRunner:
         _served.add(self)
 
     async def aclose(self, seconds: float) -> None:
-        """Closes the runner. Waits up to ``seconds``, and logs a failure. Later calls do nothing."""
+        """Closes the runner. Waits up to ``seconds``. A failure is logged. A second call does nothing."""
         if self not in _served:
             return
         _served.discard(self)
@@ -52,7 +52,6 @@ _served = WeakSet[ServedRunner]()
 
 
 def _resources(runner: Runner) -> set[int]:
-    """Return the ``id()`` of each toolset and plugin of the runner."""
     tools = [tool for node in agent_tree(runner.agent) for tool in getattr(node, "tools", None) or ()]
     toolsets = [tool for tool in tools if isinstance(tool, BaseToolset)]
     return {*map(id, toolsets), *map(id, runner.plugin_manager.plugins)}

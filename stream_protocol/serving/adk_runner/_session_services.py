@@ -68,8 +68,11 @@ class SessionServiceError(Exception):
 def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> BaseSessionService:
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
-    The other URI schemes of ADK also work. Checks the store, so a server with a broken store fails at its start. Only
-    the owner can read a new SQLite file. Must be called without a running event loop. Raises ``SessionServiceError``.
+    The other URI schemes of ADK also work. Must be called without a running event loop. The function checks that the
+    store works, so that a server with a broken store fails at its start. A new SQLite file is readable only by its
+    owner.
+
+    Raises ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
@@ -92,7 +95,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Context manager: disable the logger, because its messages repeat raised errors."""
+    """Context manager: disables the logger ``name``. Used where the logger would only repeat raised errors."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:
@@ -130,8 +133,11 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write ADK's schema version into tables that lack the version. ADK creates the tables and writes the version in
-    two transactions. If a worker dies in between, no other worker can start."""
+    """Write ADK's schema version into the database if the version is missing.
+
+    ADK creates its tables in one transaction, and writes the version in another. If a worker dies between the two
+    transactions, no other worker can start.
+    """
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table
@@ -188,7 +194,8 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Return True if several session services can share the database. An SQLite database in memory belongs to one
-    service."""
+    """Return True if several session services can use the same database. An SQLite database in memory belongs to one
+    service.
+    """
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

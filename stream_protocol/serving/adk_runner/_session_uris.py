@@ -53,18 +53,20 @@ _SQLITE_BEGINNING: Final = b"SQLite format 3\0"
 
 
 def with_driver(uri: str) -> str:
-    """Return the URI. If it names a database without a driver, add ADK's asynchronous driver."""
+    """Return the URI. For PostgreSQL, MySQL and MariaDB, an asynchronous driver is added if the URI names none."""
     scheme, separator, rest = uri.partition(":")
     return f"{_DRIVERS.get(scheme.lower(), scheme)}{separator}{rest}"
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names an SQLAlchemy driver. Only such a URI needs SQLAlchemy, an optional dependency."""
+    """Return True if the URI names an SQLAlchemy driver. SQLAlchemy is an optional dependency, needed only for such a
+    URI.
+    """
     return "+" in urlsplit(uri).scheme
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True for ``memory://``, and for SQLite without a file. Then each process has a separate store."""
+    """Return True for ``memory://``, and for SQLite without a file. With such a URI, each process has its own store."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"
@@ -168,7 +170,6 @@ def _has_valid_port(address: SplitResult) -> bool:
 
 
 def _no_uri(text: str) -> str:
-    """Return an error message for a text without a scheme, such as a product name or a file's path."""
     name = text.strip(":/").lower()
     form = _FORMS.get(_DRIVERS.get(name, name).partition("+")[0])
     if form is not None:
@@ -177,7 +178,9 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests the SQLite URI of ``path``, or an example if this file cannot be a store."""
+    """Return a sentence that suggests the SQLite URI of ``path``. If no database file can have this path, the sentence
+    shows an example of a URI instead.
+    """
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"

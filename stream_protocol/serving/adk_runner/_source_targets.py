@@ -1,5 +1,7 @@
-"""Finds the agents that Python files define, to suggest them in error messages. The files are parsed and not run,
-because the user has not asked to run them."""
+"""Finds the agents that Python files define, to suggest them in error messages.
+
+The files are parsed but not run, because the user has not asked to run them.
+"""
 
 import ast
 import importlib
@@ -39,14 +41,17 @@ Binding = ast.expr | ast.stmt | str
 
 
 class SourceError(ValueError):
-    """Raised if a Python file cannot be imported. ``str(error)`` is the reason."""
+    """Raised if an import of the Python file would fail, for example because of a syntax error or a missing package.
+    ``str(error)``: the reason.
+    """
 
 
 def source_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets that a Python file defines: each name with its class, one of ``TARGETS``.
+    """Return the targets (agents, apps and runners) that a Python file defines. The result maps each name to its class,
+    one of ``TARGETS``.
 
-    ``root_agent`` comes first, then ``app``. A file that cannot be imported has no targets. ``root``: the folder from
-    which Python imports the file.
+    The names ``root_agent`` and ``app`` come first, in this order. A file that cannot be imported has no targets.
+    ``root``: the folder from which Python imports the file.
     """
     try:
         return read_targets(file, root)
@@ -55,14 +60,15 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets of a Python file: see ``source_targets``. Raise ``SourceError`` if the file cannot be
-    imported."""
+    """Return the targets of a Python file, like ``source_targets``. Raise ``SourceError`` if an import of the file
+    would fail.
+    """
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
 
 
 def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
-    """Parse a Python file. ``importing``: the files that import this file, to detect circular imports."""
+    """Parse a Python file. ``importing``: the files through which this file is imported, to detect circular imports."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(file.read_bytes(), file)
@@ -78,8 +84,9 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Return False on an error, for example for an unreadable folder or a long
-    name."""
+    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
+    folder.
+    """
     try:
         return path.is_file()
     except OSError:
@@ -109,7 +116,9 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``, if it is outside of ``place``; otherwise ``None``."""
+    """Return the path of the loaded module called ``name``; ``None`` if no such module is loaded, or if the module is
+    in the folder ``place``.
+    """
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -118,7 +127,9 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def module_name(file: Path, root: Path) -> str | None:
-    """Return the name by which Python imports the file from ``root``; ``None`` if this is not possible."""
+    """Return the name by which Python imports the file from the folder ``root``; ``None`` if Python cannot import the
+    file from there.
+    """
     try:
         parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
     except ValueError:
@@ -132,8 +143,9 @@ def module_name(file: Path, root: Path) -> str | None:
 
 
 def source_of(module: str, root: Path) -> Path | None:
-    """Return the file of an installed module, or of a module in ``root``; otherwise ``None``. Does not import the
-    module."""
+    """Return the source file of a module that is installed or in ``root``; otherwise ``None``. Does not import the
+    module.
+    """
     first, *others = module.split(".")
     places = [root / first]
     try:
@@ -164,7 +176,6 @@ def _is_agent_config(file: Path) -> bool:
 
 
 def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that a file imports at its top level. A relative import begins with dots."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -197,8 +208,9 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the class of each target, in the order of the source. Of the imported targets, only ``USUAL_NAMES``
-        are included."""
+        """Return the class of each target, in the order of the source. An imported target is included only if its name
+        is in ``USUAL_NAMES``.
+        """
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}
@@ -223,7 +235,9 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target, or ``None``. A ``root_agent`` of unknown class counts as an agent."""
+        """Return the class of the target called ``name``, or ``None`` if it is not a target. A ``root_agent`` of
+        unknown class counts as an agent.
+        """
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
@@ -240,7 +254,9 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the app's file that defines the dotted name; ``None`` for a name of an installed module."""
+        """Return the app's source file of an imported name, such as ``tools.py`` for ``.tools.search``; ``None`` for an
+        installed module.
+        """
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -249,7 +265,6 @@ class _Scope:
         return next((file.resolve() for file in files if is_file(file)), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """Return the class that the expression names: an ADK class, or a class of this file."""
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -270,8 +285,9 @@ class _Scope:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, including those in ``if``, ``try`` and ``with``, but not in functions and
-    classes."""
+    """Yield the statements of a module, including statements in ``if``, ``try`` and ``with``, but not in functions and
+    classes.
+    """
     for node in body:
         if isinstance(node, ast.stmt):
             yield node
@@ -281,7 +297,6 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with this dotted name, or ``None``. ADK is loaded anyway, so importing it costs nothing."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None
@@ -292,7 +307,9 @@ def _adk_object(dotted: str) -> Any:
 
 
 def _is_complete(call: ast.Call, made: object) -> bool:
-    """Return True if the call passes all required arguments, and a valid name for an agent."""
+    """Return True if the call passes all required arguments of the class ``made``. For an agent, the name must also be
+    valid.
+    """
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     if not isinstance(made, type) or issubclass(made, Runner) or None in given:
         return True

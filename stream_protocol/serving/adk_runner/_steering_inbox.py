@@ -1,7 +1,7 @@
-"""Provides ``SteeringInbox``: the messages that the user sends to one run while it is active.
+"""Provides ``SteeringInbox``: the messages that the user sends to one run while it is active (steering messages).
 
-Only the run's worker appends to the run's session, so every message goes through this inbox: see
-``docs/decisions/steering.md``.
+Only the worker that executes the run appends to the run's session, so every steering message goes through the inbox.
+See ``docs/decisions/steering.md``.
 """
 
 from __future__ import annotations
@@ -41,22 +41,24 @@ wait."""
 
 
 class EarlierExecutions(Protocol):
-    """Interface to the earlier executions of a run that is executed again after a crash."""
+    """Interface to the earlier executions of a run. A run is executed again after a crash of its worker."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the agent's next model call repeats a model call of an earlier execution."""
+        """Return True if an earlier execution has already made the agent's next model call."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
         """Return the events that the response must show before a steering message.
 
-        ``message``: the stored event with the message, or ``None`` if no earlier execution has stored it. ``author``:
-        the agent that reads the message.
+        ``message``: the stored event with the steering message; ``None`` if no earlier execution has stored this event.
+        ``author``: the agent that reads the message.
         """
 
 
 class SteeringInbox:
-    """The waiting steering messages of a run. A message is stored twice: when it is accepted, and when a model call
-    reads it."""
+    """Holds the steering messages of a run until a model call reads them (waiting messages).
+
+    A message is stored in the session twice: when the inbox accepts it, and when a model call reads it.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
@@ -87,12 +89,12 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the steering messages of earlier runs and executions, before the run
-        starts.
+        """Prepares the inbox before the run starts. ``context``: the client's context for the run.
 
-        ``waiting``: the messages that the session contains as accepted. ``delivered``: the ids of messages that earlier
-        runs have read. ``taken_in``: the events with messages that an earlier execution of this run has read.
-        ``earlier``: the executions that the run repeats, or ``None``. Repeated model calls return stored results, so
+        ``waiting``: the accepted messages that the session contains. ``delivered``: the ids of messages that earlier
+        runs have read. ``taken_in``: the session's events for messages that an earlier execution of this run has read.
+
+        ``earlier``: the earlier executions of this run, or ``None``. A repeated model call gets its stored result, so
         new messages wait for the first model call that is not repeated.
         """
         self.context = context
@@ -110,24 +112,27 @@ class SteeringInbox:
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Notes that ADK begins to append to the invocation's session. From now on, new messages are stored in this
-        session."""
+        """Notes that ADK begins to append to the invocation's session. Until ``leave``, new messages are stored in this
+        session.
+        """
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Notes that ADK no longer appends to the session. New messages wait for the next ``enter``. Waits for a
-        message that is being stored."""
+        """Notes that ADK no longer appends to the session. New messages then wait for the next call of ``enter``.
+
+        Returns when no message is being stored.
+        """
         async with self._storing:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all later messages. A second call does not change the reason."""
+        """Refuses all messages from now on, with the reason ``refusal``. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
-        """Refuses all later messages. Returns the accepted messages that no model call has read."""
+        """Refuses all messages from now on. Returns the accepted messages that no model call has read."""
         self.refuse("finished")
         async with self._changed:
             self._closed = True
@@ -136,11 +141,12 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
-        """Stores a message as accepted, and keeps it for the next model call. A repeated message is stored once.
+        """Stores a message as accepted, and keeps it for the next model call. A message that comes twice is stored
+        once.
 
-        The message is stored even if its request is cancelled. Then a failure of the store is ignored. ``context``: the
-        client's context that came with the message. ``holds_lease``: returns True if this worker has the right to
-        execute the chat's run. Without this right, the reply is ``left``.
+        Cancelling the caller does not cancel the storing. If storing then fails, the error is ignored. ``context``: the
+        client's context that came with the message. ``holds_lease``: returns True if this worker still has the right to
+        execute the chat's run. If it returns False, the message is not stored, and ``receive`` returns ``"left"``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -167,7 +173,7 @@ class SteeringInbox:
             return "delivered"
 
     async def wait_until_taken_in(self, message_id: str) -> bool:
-        """Waits until a model call reads the message. Returns False if the run ends first."""
+        """Waits until a model call reads the message. Returns False if the run ends without reading it."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or message_id not in self._waiting)
         return message_id in self._delivered and message_id not in self._waiting
@@ -194,15 +200,15 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Let the app's plugins change the content, as ADK does for each user message."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )
         return content if changed is None else changed
 
     async def _unread(self, context: CallbackContext, begun: int) -> list[AcceptedMessage]:
-        """Return the waiting messages that a model call must read. ``begun``: the number of started model calls,
-        including this call."""
+        """Return the waiting messages that this model call must read. ``begun``: the number of started model calls of
+        the run, including this call.
+        """
         messages = [message for message in self.waiting if message.model_calls < begun]
         branch = context._invocation_context.branch  # noqa: SLF001 - no public access
         if (
@@ -222,8 +228,10 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Add a message to the session, the response and the model call. ``repeated``: the stored event of an earlier
-        execution."""
+        """Add a message to the session, the response and the model call.
+
+        ``repeated``: the stored event if an earlier execution has already added this message; otherwise ``None``.
+        """
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

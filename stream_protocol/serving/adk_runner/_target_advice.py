@@ -1,5 +1,7 @@
-"""Error messages for a name that is not a target. Each suggested target exists, and its source suggests that Python can
-load it."""
+"""Error messages for a name that is not a target (an agent, an ``App`` or a ``Runner``).
+
+The messages suggest only targets that exist, and that Python can probably load.
+"""
 
 import inspect
 import re
@@ -38,25 +40,29 @@ from stream_protocol.serving.adk_runner._source_targets import (
 _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
 
-_LISTED: Final = 10
+LISTED: Final = 5
 """The maximum number of names that an error message lists."""
+
+_INNER: Final = frozenset({"bench", "benchmarks", "examples", "test", "tests"})
+"""Top-level folders whose targets are not listed for an unknown name: they are seldom what the user wants to serve."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The error message for a wrong name.
+    """The error message for a name that is not a target.
 
-    ``example``: a valid target to name instead, unless ``text`` already suggests one. ``is_fixable``: True if a change
-    of the agent's files can make the name a target.
+    ``example``: a valid target to name instead; ``None`` if ``text`` already suggests one. ``is_fixable``: True if a
+    change of the agent's files can make the name a target. ``found``: targets to choose from.
     """
 
     text: str
     example: str | None = None
     is_fixable: bool = False
+    found: Sequence[str] = ()
 
 
 def not_a_folder(name: str) -> Advice:
-    """Return an error message for a name without a colon that is not a folder."""
+    """Return the error message for a name without a colon that is not the path of a folder."""
     if not name:
         return _unknown_name("the name is empty", name)
     path = Path(name)
@@ -89,8 +95,9 @@ def not_a_module(name: str) -> Advice:
 
 
 def no_attribute(name: str, owner: object) -> Advice:
-    """Return an error message for ``module:attribute`` if the object ``owner``, often the module, lacks the
-    attribute."""
+    """Return the error message for ``module:attribute`` if ``owner`` lacks the attribute. ``owner`` is the module, or
+    an object in the module.
+    """
     module, _, path = name.partition(":")
     outer, _, missing = path.rpartition(".")
     label = f"`{outer}` in module `{module}`" if outer else f"module `{module}`"
@@ -99,24 +106,27 @@ def no_attribute(name: str, owner: object) -> Advice:
     names = _targets_in(owner)
     if (close := closest(missing, names)) is not None:
         return Advice(f"{text}.{_did_you_mean([begin + close])}", is_fixable=True)
-    return Advice(f"{text}.{_found([begin + each for each in names] or _below(module, missing))}", is_fixable=True)
+    found = [begin + each for each in names] or _below(module, missing)
+    return Advice(f"{text}.", is_fixable=True, found=found)
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """Return an error message if the attribute ``value`` is not a target. ``returned``: True if ``value`` is the result
-    of calling the attribute."""
+    """Return the error message for an attribute whose value is not a target.
+
+    ``returned``: True if ``value`` is the result of calling the attribute.
+    """
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
     if inspect.isclass(value) and issubclass(value, TARGETS):
-        return Advice(f"{text}: create an object of it, and name that.{_found(others)}", is_fixable=True)
+        return Advice(f"{text}: create an object of it, and name that.", is_fixable=True, found=others)
     if isinstance(value, Starlette) and not returned:
         text = f"{text}, a web app for `uvicorn {name}`"
-    return Advice(f"{text}, not {_KINDS}.{_found(others)}", is_fixable=True)
+    return Advice(f"{text}, not {_KINDS}.", is_fixable=True, found=others)
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
-    """Return an error message for a folder in which ADK finds no agent."""
+    """Return the error message for a folder in which ADK finds no agent."""
     own = [file for file in (*AGENT_FILES, "__init__.py") if is_file(folder / file)]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
@@ -137,7 +147,7 @@ def not_an_agent(name: str, folder: Path) -> Advice:
 
 
 def _no_root_agent(name: str, folder: Path, file: str) -> Advice:
-    """Return an error message for a folder whose modules load, but define no usable agent."""
+    """Return the error message for a folder whose modules load, but define no usable agent."""
     loaded = [sys.modules.get(module) for module in (f"{folder.name}.agent", folder.name)]
     modules = [module for module in loaded if module is not None]
     for module in modules:
@@ -171,7 +181,7 @@ def _has_agents(name: str, folder: Path, inner: Sequence[Path]) -> Advice:
 
 
 def _is_file(file: Path) -> Advice:
-    """Return an error message for a name that is the path of a file."""
+    """Return the error message for a name that is the path of a file."""
     if file.name in (*AGENT_FILES, "__init__.py", ".env") and _is_agent_path(file.parent):
         return Advice(f"it is a file; the target is its folder.{_did_you_mean([str(file.parent)])}")
     if file.suffix != ".py":
@@ -188,7 +198,6 @@ def _is_file(file: Path) -> Advice:
 
 
 def _targets_with_dots(name: str) -> list[str]:
-    """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
         return [f"{module}:{attribute}"]
@@ -200,8 +209,9 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return an error message for a name that is neither a file nor a module. Agents near the named path are
-    suggested."""
+    """Return the error message for a name that is neither a file nor a module. The message suggests agents near the
+    named path.
+    """
     path = Path(name)
     parent = path.parent if is_folder(path.parent) else Path()
     if parent != Path() and _is_agent_path(parent):
@@ -213,7 +223,9 @@ def _unknown_name(text: str, name: str) -> Advice:
     close = closest(name, targets) or by_name.get(closest(path.name, by_name) or "")
     if close is not None:
         return Advice(f"{text}.{_did_you_mean([close])}")
-    return Advice(f"{text}.{_found(targets)}" if targets else f"{text}. {_FORMS}")
+    if parent == Path():
+        targets = [target for target in targets if re.split(r"[/\\.:]", target)[0] not in _INNER]
+    return Advice(f"{text}." if targets else f"{text}. {_FORMS}", found=targets)
 
 
 def _is_agent_path(folder: Path) -> bool:
@@ -225,12 +237,13 @@ def _targets_in(owner: object) -> list[str]:
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Move the targets with this attribute name to the front."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package: the package's folder, or the targets in its module ``agent``."""
+    """Return the targets of a package: the folder's path if the folder is an agent, otherwise the targets in the
+    package's module ``agent``.
+    """
     folder = Path(*module.split("."))
     if _is_agent_path(folder):
         return [str(folder)]
@@ -255,11 +268,13 @@ def _did_you_mean(targets: Sequence[str]) -> str:
     return f" Did you mean `{targets[0]}`?" if targets else ""
 
 
-def _found(targets: Sequence[str]) -> str:
-    return f" Found here: {_listed(f'`{target}`' for target in targets)}." if targets else ""
-
-
 def _listed(names: Iterable[str]) -> str:
+    first = first_names(names)
+    return " ".join([", ".join(first[:LISTED]), *first[LISTED:]])
+
+
+def first_names(names: Iterable[str]) -> list[str]:
+    """Return at most ``LISTED`` of the names, and a text such as ``and 3 more`` for the others."""
     names = [*names]
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - LISTED
+    return [*names[:LISTED], *([f"and {more} more"] if more > 0 else ())]

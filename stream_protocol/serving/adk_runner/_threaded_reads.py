@@ -1,8 +1,8 @@
 """Reads a session store in a thread with its own event loop.
 
-ADK converts rows to events and sessions on the caller's event loop. For 5,000 events or chats, this blocks all other
-chats for about 200 ms (ADK 2.13). Writes stay on the caller's event loop, because ``append_event`` changes the session
-object of the run.
+ADK converts rows to events and sessions on the caller's event loop. For 5,000 events or chats, the conversion blocks
+all other chats for about 200 ms (ADK 2.13). Writes stay on the caller's event loop, because ``append_event`` changes
+the session object of the run.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ class Closable(Protocol):
 
 
 class ThreadedReads(DelegatingSessions):
-    """Session service that reads sessions with a second service, in a thread. ``make`` is called twice, so it must not
-    create services that keep sessions in memory."""
+    """Session service that reads sessions in a thread, with a second session service.
+
+    ``make`` creates a session service, and is called twice. So it must not create services that keep sessions in
+    memory.
+    """
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()
@@ -89,7 +92,8 @@ NO_CHAT: Final = "readyz/nothing"
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
     """Raise the store's error if the store refuses writes, as a standby server or a read-only file does.
 
-    The check deletes a session that does not exist. It skips session services that might raise an error for this.
+    The check deletes a session that does not exist. Session services that might raise an error for a missing session
+    are not checked.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

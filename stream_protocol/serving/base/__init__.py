@@ -3,11 +3,14 @@
 Where to change what:
 
 - ``_refusals``: errors (404, 409, 503) for requests that the service cannot serve.
-- ``_limits``: the maximum number of runs, requests and reads of a user.
-- ``_byte_budget``: the memory of request bodies and of responses.
+- ``_limits``: ``ServiceLimits``, and the counters for runs, requests and reads.
+- ``_byte_budget``, ``_response_memory``: the memory limits for request bodies and for responses.
 - ``_times``: timeouts and intervals.
 - ``_off_loop``: moves long work to a thread, so that it does not block the event loop.
+- ``_tasks``: tasks, timers and time limits.
 - ``_audit``: the audit trail.
+- ``_overrides``: ``RunOverrides``, the settings of an app for one request.
+- ``_recorder_protocol``: the interface of recorders.
 """
 
 from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit

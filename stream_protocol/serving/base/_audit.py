@@ -1,4 +1,4 @@
-"""The audit trail: a record for each act of a user, also for each refused act."""
+"""The audit trail: one record for each act of a user, accepted or refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop",
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
-    """One act of a user, without any arguments, outputs, reasons, texts or credentials."""
+    """One act of a user, such as an approval, a stop or a deletion. Contains no arguments, outputs, reasons, texts or
+    credentials.
+    """
 
     time: str
     """Time at which the act was accepted or refused: ISO 8601, in UTC, with milliseconds."""
@@ -97,9 +99,9 @@ records are only logged.
 class AuditFile:
     """Hook that appends each audit record to a file, as a line: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
 
-    Only the owner can read a new file (mode 0600). The file is opened for each record, so you can move the file at any
-    time. Each record begins on a new line, even if a full disk has truncated the previous record. Raises ``OSError`` if
-    the file cannot be written.
+    A new file is readable only by its owner (mode 0600). The file is opened for each record, so you can move the file
+    at any time. Each record begins on a new line, even if a full disk has truncated the previous record. Raises
+    ``OSError`` if the file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -115,7 +117,6 @@ class AuditFile:
             file.write(b"\n" + line if line and self._ends_within_a_line() else line)
 
     def _ends_within_a_line(self) -> bool:
-        """Return True if the last record was truncated. Return False for an unreadable file."""
         try:
             if not Path(self._path).is_file():
                 return False
@@ -140,8 +141,11 @@ def arguments_digest(arguments: Any) -> str:
 
 
 class AuditScope:
-    """The user's decisions in one request, until the service accepts or refuses them. ``accept``: called for each
-    accepted decision."""
+    """The user's decisions in one request: the approvals, denials, answers and sign-ins.
+
+    The scope ends when the service has accepted or refused the decisions. ``accept``: called with each accepted
+    decision.
+    """
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
         self._transcript = Transcript()
@@ -162,14 +166,16 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the request's decisions. Releases the stored chat, because a waiting request must not keep the chat in
-        memory."""
+        """Sets the request's decisions. Also drops the stored chat, because a waiting request must not keep it in
+        memory.
+        """
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records stored answers as accepted. A later refusal of the request records only the remaining answers as
-        refused."""
+        """Records stored answers as accepted. If the request is refused later, only its other answers are recorded as
+        refused.
+        """
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
@@ -177,8 +183,10 @@ class AuditScope:
 
 
 class AuditTrail:
-    """Writes audit records to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds for one record;
-    ``None`` for no limit."""
+    """Writes audit records to ``audit_logger``, and sends them to the ``on_audit`` hook.
+
+    ``timeout``: the time limit of the hook for one record, in seconds; ``None`` for no limit.
+    """
 
     def __init__(self, app: str, hook: OnAudit | None, *, timeout: float | None) -> None:
         self._app = app
@@ -194,7 +202,9 @@ class AuditTrail:
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
-        """Context manager: records each decision in the request as refused if ``ChatRequestError`` is raised."""
+        """Context manager around one request. If ``ChatRequestError`` is raised, records each decision in the request
+        as refused.
+        """
         try:
             yield
         except ChatRequestError as refused:
@@ -215,10 +225,11 @@ class AuditTrail:
     def acting(
         self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
     ) -> Iterator[Callable[[Any], None]]:
-        """Context manager that records an act of the user: as refused if ``ChatRequestError`` is raised, otherwise as
-        accepted.
+        """Context manager that records an act of the user. If ``ChatRequestError`` is raised, the act is recorded as
+        refused, otherwise as accepted.
 
-        Yields a function to call with the client's data. The record contains the SHA-256 hash of this data.
+        Yields a function that takes the data that the client sent. The record then contains the SHA-256 hash of this
+        data.
         """
         sent: list[str] = []
         try:

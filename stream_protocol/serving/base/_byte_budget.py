@@ -1,4 +1,4 @@
-"""Provides ``ByteBudget``."""
+"""Provides ``ByteBudget``: a limit for the memory that all requests together use."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ USER_SHARE: Final = 2
 
 
 class ByteBudget:
-    """Budget of bytes that the requests of all users share.
+    """Number of bytes that the requests of all users share. Each user may hold at most half of the bytes.
 
     ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: returns the error (429) for a
     user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
-    exceed ``limit``. ``single_fits``: True if a user's only request may hold up to ``limit`` bytes. If no other request
-    holds bytes, this request may even exceed ``limit``.
+    exceed ``limit``.
+
+    ``single_fits``: True to allow larger requests in two cases. A user's only request may hold up to ``limit`` bytes.
+    If no other request holds bytes, a request may even exceed ``limit``.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class ByteBudget:
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
-        """Return the error for a request that needs ``count`` more bytes; ``None`` if the bytes fit."""
+        """Return the error for a request that wants to hold ``count`` more bytes; ``None`` if the bytes fit."""
         if self._limit is None or count <= 0:
             return None
         own, taken = self._taken[user_id], self.taken
@@ -73,15 +75,15 @@ class ByteBudget:
             self._freed = asyncio.Event()
 
     async def wait_for_less(self) -> None:
-        """Wait until a request releases bytes."""
+        """Wait until any request releases bytes."""
         await self._freed.wait()
 
 
 class ByteShare:
-    """The part of a ``ByteBudget`` that one request holds, until ``release`` or the end of a ``with`` block.
+    """The bytes of a ``ByteBudget`` that one request holds, until ``release`` is called or a ``with`` block ends.
 
-    If a framework drops a response without sending it, nobody calls ``release``. Then the garbage collector releases
-    the share.
+    If nobody calls ``release``, the garbage collector releases the bytes. This happens if a framework drops a response
+    without sending it.
     """
 
     def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
@@ -90,7 +92,7 @@ class ByteShare:
         self._size = size
 
     def take(self, count: int) -> None:
-        """Take ``count`` more bytes of the budget. If they do not fit, raise ``ChatRequestError`` (429, 503)."""
+        """Hold ``count`` more bytes of the budget. If they do not fit, raise ``ChatRequestError`` (429, 503)."""
         if (refusal := self._refusal(count)) is not None:
             raise refusal
         counted = self._counted
@@ -101,15 +103,18 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes fit into the budget. Takes no bytes."""
+        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. Holds no bytes for the
+        caller.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.has_room(count):
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes to a new ``ByteShare``, for a response that continues after the ``with`` block of this
-        share."""
+        """Move all bytes of this share to a new ``ByteShare``, and return it. Used for a response that is sent after
+        the ``with`` block of this share has ended.
+        """
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 

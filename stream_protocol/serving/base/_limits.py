@@ -1,4 +1,4 @@
-"""Limits for one user and for all users of a worker, and the counters that enforce the limits."""
+"""``ServiceLimits``, which limits each user and all users of a worker, and the counters that enforce these limits."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SlotKey: TypeAlias = tuple[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """Limits for the users of a ``ChatService``: counts, sizes, and times in seconds. ``None`` means no limit.
+    """Limits of a ``ChatService`` for its users: counts, sizes in bytes, and times in seconds. ``None`` means no limit.
 
     Each worker counts separately: with three workers, a user has three times the limit. ``disconnect_grace`` and
     ``stop_timeout`` may be ``0``. All other times must be positive, and each count must be a whole number of at least
@@ -146,8 +146,11 @@ class ServiceLimits:
 
 
 class RequestRates:
-    """Rate limiter for each user's requests: an allowance of ``per_minute`` requests is refilled evenly. ``now``: a
-    monotonic clock, in nanoseconds."""
+    """Rate limiter for each user's requests. A user has an allowance of ``per_minute`` requests, which is refilled
+    evenly over a minute.
+
+    ``now``: a monotonic clock, in nanoseconds.
+    """
 
     def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
@@ -159,8 +162,9 @@ class RequestRates:
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request of the user. If the allowance is used up, raises ``ChatRequestError`` (429) and counts
-        nothing."""
+        """Counts a request of the user. If the user's allowance is used up, raises ``ChatRequestError`` (429) and does
+        not count the request.
+        """
         if not self._interval:
             return
         now = self._now()
@@ -175,8 +179,9 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Remove up to two users with a full allowance. A request adds at most one user, so the number of users falls
-        again."""
+        """Remove up to two users with a full allowance from memory. Each request adds at most one user, so memory does
+        not grow forever.
+        """
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
                 del self._whole_at[user_id]
@@ -185,8 +190,11 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store. Additional reads wait in order. Without the limiter, a thousand reads of
-    one user would delay all other users on the event loop."""
+    """Limiter for concurrent reads of a store. Reads above the limit wait in order.
+
+    Without the limiter, a thousand reads of one user would delay all other users on the event loop. ``per_worker``: the
+    maximum for all users together; ``None`` for no limit.
+    """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
         self._per_user = per_user
@@ -195,7 +203,9 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Context manager for one read of a user. Waits at the start until the read may begin."""
+        """Context manager around one read of a user. Waits at its start until the number of reads is below the
+        limits.
+        """
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
             await asyncio.sleep(0)  # without this pause, an in-memory store would let no other task run
@@ -203,8 +213,10 @@ class UserReads:
 
 
 class RunSlots:
-    """Limits the number of active runs or of waiting requests, which take a slot each. ``patience``: seconds that a
-    request waits for a slot that is about to become free."""
+    """Limits the number of active runs, or of waiting requests. Each run or request takes a slot.
+
+    ``patience``: seconds that a request waits if all slots are taken, but one of them is about to become free.
+    """
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
         self._per_user = per_user
@@ -217,8 +229,10 @@ class RunSlots:
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Several slots with the same key count as one. Raises ``ChatRequestError``: 429 at the user's
-        limit, 503 at the worker's limit."""
+        """Takes a slot. Several slots with an equal ``key`` count as one.
+
+        Raises ``ChatRequestError`` if no slot is free: 429 at the user's limit, 503 at the worker's limit.
+        """
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
             try:
@@ -236,8 +250,9 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. Return the error if a slot is about to become free, so that the request
-        can wait. Otherwise raise the error."""
+        """Return ``None`` if a slot is free. If a slot is about to become free, return the error to raise if a wait for
+        this slot takes too long. Otherwise raise the error.
+        """
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]
@@ -262,16 +277,18 @@ class RunSlot:
         self._slots = slots
 
     async def take(self) -> None:
-        """Takes the slot: see ``RunSlots.take``. Does nothing if the slot is already taken."""
+        """Takes the slot, like ``RunSlots.take``. Does nothing if the slot is already taken."""
         await self._slots.take(self)
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free: the run's response has ended, but is not yet stored."""
+        """True if the slot is about to become free: the response of the run has ended, and the run's end is being
+        stored.
+        """
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Sets the function that computes ``is_ending``."""
+        """Sets the function that returns the value of ``is_ending``."""
         self._is_ending = is_ending
 
     def free(self) -> None:
@@ -279,8 +296,9 @@ class RunSlot:
 
 
 def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
-    """Return the memory budget of histories, artifacts and finished replies: see
-    ``ServiceLimits.max_response_bytes``."""
+    """Return the memory budget for histories, artifacts and finished replies that are being sent. See
+    ``ServiceLimits.max_response_bytes``.
+    """
     return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)
 
 

@@ -1,4 +1,4 @@
-"""Check for loopback addresses."""
+"""Provides ``is_loopback_address``."""
 
 from ipaddress import IPv6Address, ip_address
 

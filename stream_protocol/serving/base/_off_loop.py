@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
-Planning a request or reading a session usually takes less than a millisecond. With 20 MiB of files or thousands of
-events, it takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
+Examples are planning a request and reading a session. Such work usually takes less than a millisecond. With 20 MiB of
+files or thousands of events, it takes a second.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns the result of ``work()``. Large work runs in a thread, and only one call at a time gets a thread.
+    """Returns the result of ``work()``. Large work runs in a thread, but only one such thread runs at a time.
 
-    ``size``: the bytes of a request or a response. ``events``: the events of a session. ``items``: the chats of a list.
+    ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
+    ``events``: the events of a session. ``items``: the chats of a list.
+
     No other task may change the data that ``work`` reads. ``work`` must not use objects that belong to the event loop.
     """
     if not (
@@ -62,7 +64,6 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """Yield the values of events that can be large."""
     for event in events:
         yield event.output
         yield event.actions.state_delta

@@ -1,7 +1,7 @@
-"""Provides ``RunOverrides``: settings that an app makes for one request, such as state, secrets or another agent.
+"""Provides ``RunOverrides``: settings that an app chooses for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through ``shared_state``. Other values of the body need the app's
-``prepare`` hook, which copies them from ``ChatRequest.body``.
+A request's body changes the session's state only through the service's option ``shared_state``. The app's hook
+``prepare`` can copy other values from ``ChatRequest.body`` into ``RunOverrides``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class RunOverrides:
         storable_state(self.state_delta)
 
     def state(self) -> dict[str, Any]:
-        """Returns the state delta for ADK, with the secrets as ``temp:`` keys."""
+        """Returns the changes of the session state for ADK: ``state_delta``, and the secrets as ``temp:`` keys."""
         return {
             **storable_state(self.state_delta),
             **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()},

@@ -1,4 +1,4 @@
-"""Provides ``RareWarning``: a warning with a rate limit, so that clients cannot fill the log."""
+"""Provides ``RareWarning``: a log message with a rate limit, so that clients cannot fill the log."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ WARNING_SECONDS: Final = 60.0
 
 
 class RareWarning:
-    """A warning that is logged at most once in ``WARNING_SECONDS``."""
+    """Logs warnings, but at most one in ``WARNING_SECONDS``. The others are dropped."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger

@@ -1,4 +1,4 @@
-"""Interface of the recorders that ``ChatService`` calls. The implementations are in ``stream_protocol.recording``."""
+"""Interface of the recorders that ``ChatService`` calls. Implementations are in ``stream_protocol.recording``."""
 
 from __future__ import annotations
 
@@ -19,51 +19,58 @@ logger = logging.getLogger(__name__)
 
 
 class TurnRecorder(Protocol):
-    """Recorder of one run. The service calls the methods in order, on the event loop, so they must not block. If a
-    method raises, the service logs the error, and stops recording the run."""
+    """Recorder of one run. The service calls the methods on the event loop, so they must not block.
+
+    If a method raises, the service logs the error, and no longer calls this recorder.
+    """
 
     def begin(self, message_id: str | None) -> None:
-        """Called when the response begins. ``message_id``: the id of the assistant message; ``None`` without such a
-        message."""
+        """Called when the response begins. ``message_id``: the id of the assistant message; ``None`` if the response
+        has no assistant message.
+        """
 
     def event(self, event: Event) -> None:
-        """Called before the converter reads the event. Keep only a copy of the event, because ADK may change the event
-        later."""
+        """Called with each event before the event becomes chunks. Keep only a copy of the event, because ADK may change
+        the event later.
+        """
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Called with the SSE events of the response. Each SSE event has one chunk."""
+        """Called with SSE events of the response, as bytes. Each SSE event contains one chunk."""
 
     def end(self, outcome: Ending | None) -> None:
-        """Called at the end of the response. Nothing is recorded later, even if the run continues. ``outcome``:
-        ``None`` if the response never began."""
+        """Called once, at the end of the response. No other method is called after it, even if the run continues.
+
+        ``outcome``: the way in which the response ended; ``None`` if the response never began.
+        """
 
 
 @runtime_checkable
 class RunObserving(Protocol):
-    """Interface of a ``TurnRecorder`` that also observes the run itself."""
+    """Interface of a ``TurnRecorder`` that also observes the run with an ADK plugin."""
 
     def plugin(self) -> BasePlugin:
-        """Returns an ADK plugin for the run. ADK calls this plugin after all others. If the plugin raises, the run
-        fails."""
+        """Returns an ADK plugin for the run. ADK calls this plugin after all other plugins. If the plugin raises, the
+        run fails.
+        """
 
 
 @runtime_checkable
 class FailureObserving(Protocol):
-    """Interface of a ``TurnRecorder`` that also records why a run has failed."""
+    """Interface of a ``TurnRecorder`` that also records the exception of a failed run."""
 
     def failed(self, error: BaseException) -> None:
-        """Called before the response ends, with the exception that made the run or a hook of the app fail."""
+        """Called before the response ends. ``error``: the exception of the run, or of a hook of the app."""
 
 
 class Recorder(Protocol):
     """Recorder of the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """Returns the recorder for the run of the request. ``options``: the converter options of the run."""
+        """Returns the recorder for the run of a request. ``options``: the options with which events become chunks."""
 
 
 class TurnRecorders:
-    """The recorders of one run. If a recorder raises, the error is logged, and only this recorder is removed."""
+    """The recorders of one run. A recorder that raises is removed and its error is logged. The other recorders stay."""
 
     def __init__(self, recorders: Iterable[TurnRecorder] = ()) -> None:
         self._recorders = [*recorders]

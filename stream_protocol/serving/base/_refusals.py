@@ -1,4 +1,6 @@
-"""Errors for requests that cannot be served now, because of the chat, a store or the server."""
+"""Errors for requests that the service cannot serve now, because of the state of the chat, of a store or of the
+server.
+"""
 
 from typing import Final
 
@@ -28,13 +30,15 @@ def busy_refusal() -> ChatRequestError:
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """Return the error (503) for a request that needs the unreachable store ``store``."""
+    """Return the error (503) for a request that needs a store that cannot be reached. ``store``: the name of the
+    store.
+    """
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
 def changed_refusal() -> ChatRequestError:
-    """Return the error (503) for a request during which another worker has changed the chat."""
+    """Return the error (503) for a request whose chat another worker has changed while the request was processed."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 
@@ -45,6 +49,6 @@ def stopped_refusal() -> ChatRequestError:
 
 
 def not_ended_refusal() -> ChatRequestError:
-    """Return the error (503) for a request that has waited too long for the previous run of its chat."""
+    """Return the error (503) for a request whose chat still has an active run after the longest permitted wait."""
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

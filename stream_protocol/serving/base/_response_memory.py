@@ -1,4 +1,4 @@
-"""Provides ``ResponseMemory``."""
+"""Provides ``ResponseMemory``: the memory limit for responses with stored content."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 class ResponseMemory:
-    """Counts the bytes of histories, artifacts and finished replies while they are sent. ``limit``: ``None`` for no
-    limit. ``with_state``: True if responses contain the session's state."""
+    """Counts the bytes of histories, artifacts and finished replies while they are sent.
+
+    ``limit``: the maximum for all responses together, in bytes; ``None`` for no limit. ``with_state``: True if
+    responses contain the session's state.
+    """
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:
         self._limit = limit
@@ -31,7 +34,9 @@ class ResponseMemory:
         return self._budget.share(user_id)
 
     async def size_of(self, events: Sequence[Event]) -> int:
-        """Returns the estimated bytes of a response with the stored ``events``; 0 if there is no limit."""
+        """Returns the estimated size, in bytes, of a response with the stored ``events``. Returns 0 if there is no
+        limit.
+        """
         if (limit := self._limit) is None:
             return 0
         return await run_off_loop(
@@ -49,7 +54,7 @@ MEMBER_BYTES: Final = 100
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated size, in bytes, of the messages that are created from the events.
 
-    A file counts with its Base64 text, a text with its size in Python's memory: four bytes a character if the text
+    A file counts as Base64 text. A text counts with its size in Python's memory: four bytes a character if the text
     contains an emoji. ``with_state``: True if the messages contain changes of the state (``send_state``). ``enough``:
     the size at which counting stops.
     """

@@ -18,7 +18,7 @@ CANCEL_SECONDS: Final = 0.2
 
 
 class Tasks:
-    """Set of running tasks. The set keeps its tasks alive, because the event loop only has weak references to tasks."""
+    """Set of running tasks. The set keeps its tasks alive, because the event loop has only weak references to tasks."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -30,15 +30,16 @@ class Tasks:
         return iter([*self._tasks])
 
     def start(self, work: Coroutine[Any, Any, T], context: Context | None = None) -> asyncio.Task[T]:
-        """Starts a task. ``context``: the task's context variables; by default, a copy of the caller's."""
+        """Starts a task. ``context``: the task's context variables. The default is a copy of the caller's context."""
         task = asyncio.create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def wait(self, seconds: float) -> int:
-        """Waits up to ``seconds`` until all tasks have ended. Forgets the tasks that still run, and returns their
-        number."""
+        """Waits up to ``seconds`` until all tasks have ended. Returns the number of tasks that still run, and removes
+        them from the set.
+        """
         if not self._tasks:
             return 0
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
@@ -47,14 +48,16 @@ class Tasks:
 
 
 class Timers:
-    """Named timers. A new timer replaces an earlier timer with the same name."""
+    """Named timers. A new timer replaces the timer with an equal name."""
 
     def __init__(self) -> None:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._closed = False
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``. With ``None``, only cancels the timer called ``name``."""
+        """Calls ``action`` after ``seconds``. An earlier timer with this name is cancelled. If ``seconds`` is ``None``,
+        no new timer starts.
+        """
         self.cancel(name)
         if seconds is not None and not self._closed:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
@@ -74,8 +77,9 @@ class Timers:
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits until all have ended. Cancels repeatedly, because redis-py 8 sometimes swallows a
-    cancellation."""
+    """Cancels tasks and waits until all have ended. A task that does not end is cancelled again, because redis-py 8
+    sometimes swallows a cancellation.
+    """
     pending = set(tasks)
     while pending:
         for task in pending:
@@ -84,9 +88,9 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 async def wait_for_first(*works: Coroutine[Any, Any, object], seconds: float | None = None) -> bool:
-    """Waits until one of the coroutines has ended, and cancels the others. Does not raise their errors.
+    """Waits until one of the coroutines has ended, and cancels the others. Exceptions of the coroutines are ignored.
 
-    ``seconds``: the time limit; ``None`` for no limit. Returns False if no coroutine has ended in time.
+    ``seconds``: the time limit; ``None`` for no limit. Returns False if no coroutine has ended within the time limit.
     """
     tasks = [asyncio.create_task(work) for work in works]
     try:
@@ -97,7 +101,7 @@ async def wait_for_first(*works: Coroutine[Any, Any, object], seconds: float | N
 
 
 class InProgress:
-    """Counter of running ``with`` blocks."""
+    """Counts the running ``with`` blocks of this object."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -121,7 +125,9 @@ class InProgress:
 
 
 class CachedProbe(Generic[T]):
-    """Keeps the result or the exception of ``ask()`` for ``seconds``. Concurrent callers share one call of ``ask``."""
+    """Calls ``ask``, and caches its result or exception for ``seconds``. Concurrent callers share one call of
+    ``ask``.
+    """
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._ask = ask
@@ -130,7 +136,7 @@ class CachedProbe(Generic[T]):
         self._fresh_until = 0.0
 
     async def get(self) -> T:
-        """Returns the result of ``ask``, or raises its exception. Calls ``ask`` if nothing is cached."""
+        """Returns the result of ``ask``, or raises its exception. Calls ``ask`` only if nothing is cached."""
         if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
             self._asking = asyncio.create_task(self._ask_now(), context=Context())  # not the caller's context
         return await asyncio.shield(self._asking)
@@ -143,17 +149,17 @@ class CachedProbe(Generic[T]):
 
 
 class HookTimeoutError(Exception):
-    """Raised if a hook or a store took too long."""
+    """Raised if a hook of the app, or a store, took too long."""
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of ``work``. ``seconds``: the time limit; ``None`` for no limit.
 
-    The app's hooks and its session store need a limit. Without a limit, a hook that hangs would block the chat until
-    the server restarts.
+    If the limit is reached, the work is cancelled, and ``HookTimeoutError`` is raised. The function does not wait until
+    the cancelled work has ended, because the work may ignore the cancellation.
 
-    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the work, which may
-    swallow the cancellation.
+    Every call of the app's hooks and session store needs a limit. Otherwise, a hook that hangs would block the chat
+    until the server restarts.
     """
     task = asyncio.create_task(work)
     try:
@@ -166,7 +172,7 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
 
 
 def abandon(task: asyncio.Task[Any]) -> None:
-    """Cancels a task whose result is no longer needed, and ignores its failure."""
+    """Cancels a task whose result is no longer needed. Its exception is ignored."""
     if task.done():
         ignore_failure(task)
     else:
@@ -175,6 +181,8 @@ def abandon(task: asyncio.Task[Any]) -> None:
 
 
 def ignore_failure(task: asyncio.Task[Any]) -> None:
-    """Retrieve the exception of a task that nobody awaits. Otherwise asyncio logs that it was never retrieved."""
+    """Retrieve the exception of a finished task that nobody awaits. Otherwise, asyncio would log that the exception was
+    never retrieved.
+    """
     if not task.cancelled():
         task.exception()

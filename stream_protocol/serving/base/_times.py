@@ -7,7 +7,7 @@ from stream_protocol.wire import check_seconds
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceTimes:
-    """Timeouts and intervals of a service, in seconds. The defaults suit every app; tests use shorter times.
+    """Timeouts and intervals of a service, in seconds. Apps cannot set them; tests use shorter times.
 
     Raises ``StreamProtocolError`` for a value that is not a number, or is negative.
     """

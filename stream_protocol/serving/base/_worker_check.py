@@ -1,4 +1,4 @@
-"""Provides a warning for servers whose workers do not share a run log."""
+"""Logs a warning if the server has several workers that do not share a run log."""
 
 import logging
 import os
@@ -23,14 +23,14 @@ def warn_of_other_workers() -> None:
 
 
 def _several_configured() -> bool:
-    """Return True if ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, is above 1."""
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 
 
 def _other_worker_runs() -> bool:
-    """Return True if a known server is the parent process, and has another child with the same command. Works only on
-    Linux."""
+    """Return True if the parent process is a known server and has another child process with the same command. Works
+    only on Linux.
+    """
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False
@@ -43,8 +43,9 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process with 0 for each number. Workers differ only in numbers, such as file
-    descriptors."""
+    """Return the command line of a process with 0 in place of each number. Command lines of workers differ only in
+    numbers, such as file descriptors.
+    """
     return re.sub(r"\d+", "0", _command(process))
 
 

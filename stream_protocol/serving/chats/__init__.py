@@ -2,11 +2,12 @@
 
 Where to change what:
 
-- ``_sessions``: finds the session of a chat.
+- ``_sessions``: finds, creates, changes and deletes the session of a chat.
+- ``_chat_store``: reads sessions with a time limit, and limits the concurrent reads of a user.
 - ``_chat_list``: the list of a user's chats, with titles.
 - ``_chat_cursor``: the pages of the list of chats.
 - ``_chat_details``: titles and archive marks that users set (``PATCH``).
-- ``_page_writes``: session state that the client writes, until a run stores it in the session.
+- ``_page_writes``: session state that the client has written and that no run has stored yet.
 - ``_artifacts``: files that are stored as artifacts.
 """
 

@@ -30,8 +30,9 @@ MAX_FILES_BYTES: Final = 64 * 1024 * 1024
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
-    """Loads an artifact of the session, or of its user (``user:…``). ``version``: ``None`` for the newest version.
-    Raises ``ChatRequestError`` (404) if the artifact does not exist."""
+    """Loads an artifact of a chat. An artifact whose name begins with ``user:`` belongs to all chats of the user.
+    ``version``: ``None`` for the newest version. Raises ``ChatRequestError`` (404) if the artifact does not exist.
+    """
     part: types.Part | None = None
     if runner.artifact_service is not None:
         try:
@@ -61,9 +62,9 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """Return the texts and files of a message, with the bytes of each file that is an artifact.
+    """Return the texts and files of a message. Replaces each link to an artifact with the bytes of the artifact.
 
-    A file that no longer exists stays a link. Raises ``ChatRequestError`` (413) if all files are larger than
+    A link to a missing artifact stays a link. Raises ``ChatRequestError`` (413) if all files together are larger than
     ``MAX_FILES_BYTES``.
     """
     loaded: list[TextOrFile] = []
@@ -88,13 +89,14 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """Return a function for the converter's option ``artifact_url``. Without a ``base``, the function returns
-    ``None``."""
+    """Return a function for the converter's option ``artifact_url``. If ``base`` is ``None``, the function always
+    returns ``None``.
+    """
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 
 def artifact_url(base: str, chat_id: str, name: str, version: int) -> str:
-    """Return the URL of a version of an artifact. ``base``: the public URL of the chat endpoint."""
+    """Return the URL of one version of an artifact. ``base``: the public URL of the chat endpoint."""
     return base + artifact_path(chat_id, name, version)
 
 

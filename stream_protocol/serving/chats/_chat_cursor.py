@@ -1,7 +1,7 @@
-"""Provides ``ChatCursor``.
+"""Provides ``ChatCursor``, which marks where the next page of the list of chats begins.
 
-A changed chat moves to the top of the list, so a position is not enough for a cursor. A cursor also names each chat on
-the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
+A changed chat moves to the top of the list. A position alone would therefore repeat or omit chats. A cursor also names
+each chat on the previous pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ positions."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """Cursor in one user's list of chats, for one search text and archive mark.
+    """A cursor in the list of one user's chats, for one search text and archive mark.
 
-    ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
-    ``from_top_to``: all chats from the top of the list to this position were also on earlier pages.
+    ``chat_list``: a hash that identifies the list. ``named``: the hashes of chats on previous pages. ``from_top_to``: a
+    position in the list; all chats above it were also on previous pages.
     """
 
     chat_list: bytes
@@ -54,7 +54,7 @@ class ChatCursor:
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
-        """Parses a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
+        """Parses the text of a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
         try:
             packed = base64.b64decode(text, altchars=b"-_", validate=True)
             chat_list, *position = _HEAD.unpack_from(packed)
@@ -70,7 +70,7 @@ class ChatCursor:
         )
 
     def unread(self, chats: Sequence[Session]) -> list[Session]:
-        """Returns the chats that were on no earlier page, newest first."""
+        """Returns the chats in ``chats`` that were on no previous page, newest first."""
         named = set(self.named)
         newest_first = sorted(((position(chat), chat) for chat in chats), key=lambda placed: placed[0], reverse=True)
         return [chat for place, chat in newest_first if place[1] not in named and place < self.from_top_to]

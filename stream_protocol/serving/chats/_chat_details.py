@@ -1,6 +1,6 @@
-"""The user's settings of a chat in the list of chats: the title and the archive mark.
+"""The user's settings of a chat: the title and the archive mark.
 
-A separate ADK session stores the settings, because only the active run may append to the chat's session. See
+The settings are stored in a separate ADK session, because only an active run may append to the session of the chat. See
 ``docs/decisions/the-list-of-chats.md``.
 """
 
@@ -42,7 +42,7 @@ _INVISIBLE: Final = frozenset({"Cf", "Zs"})
 
 
 class ChatChanges(TypedDict, total=False):
-    """The changes for ``ChatService.update``. If a key is absent, its value does not change."""
+    """The changes for ``ChatService.update``. An absent key leaves its value unchanged."""
 
     title: str | None
     """The new title: one line of 1 to 200 characters, with at least one visible character. ``None`` removes the user's
@@ -91,8 +91,9 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True if this session contains a chat's details, and not a chat. With MySQL's default collation, ids that
-    differ only in case are equal, so the check ignores case."""
+    """Return True if a session with this id contains the settings of a chat. Ignores case, because some databases treat
+    ids that differ only in case as equal.
+    """
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 
@@ -101,7 +102,7 @@ def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
 
 
 def details_id(chat_id: str) -> str:
-    """Return the id of the session with a chat's details. The id has a fixed length, and is valid in any store."""
+    """Return the id of the session that contains the settings of a chat. The id is valid in any store."""
     return DETAILS_PREFIX + sha256(chat_id.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
@@ -115,8 +116,9 @@ async def change_details(runner: Runner, chat: Session, changes: ChatChanges) ->
 
 
 async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
-    """Stores state in the separate session with the chat's details. If two concurrent changes write one key, the last
-    change wins. Changes of different keys are all stored."""
+    """Stores state in the separate session with the settings of a chat. Concurrent changes of different keys are all
+    stored. For the same key, the last change wins.
+    """
     store, key = runner.session_service, _key(chat)
     while True:
         try:

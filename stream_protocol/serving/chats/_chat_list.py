@@ -83,12 +83,13 @@ class ChatListPage:
 async def list_chats(
     runner: Runner, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool
 ) -> ChatListPage:
-    """Returns one page of the list of chats. Each chat has ``running=False``, which the caller may replace.
+    """Returns one page of the list of chats. Each chat has ``running=False``; the caller sets the correct value.
 
-    Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
-    are loaded. Sessions of other programs, or of earlier versions of this library, contain no title. The events of the
-    newest ``MAX_LOADED`` of these are loaded to find a title. Raises ``ChatRequestError`` (422) for a cursor of a
-    different list, and for a search that is too long.
+    Each chat is on only one page, even if it changes between two pages. Titles are read from the state of the sessions.
+    Sessions that other programs have created have no title there. For the newest ``MAX_LOADED`` of these sessions, the
+    title is read from the events.
+
+    Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -110,8 +111,9 @@ async def list_chats(
 
 
 async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
-    """Changes a chat's title or archive mark. Returns its entry in the list, with ``running=False``. Raises
-    ``ChatRequestError`` (404) if the chat does not exist."""
+    """Changes the title or the archive mark of a chat. Returns its entry in the list of chats, with ``running=False``.
+    Raises ``ChatRequestError`` (404) if the chat does not exist.
+    """
     chat = await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS)
     if chat is not None and changes:
         await change_details(runner, chat, changes)
@@ -126,8 +128,8 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 
 
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
-    """Return the state change that stores the title from the user's first message. Empty if such a title is stored, or
-    if the request only answers tool calls.
+    """Return the state change that stores the title from the user's first message. Return an empty change if this title
+    is already stored, or if the request only answers tool calls.
 
     ``session``, ``transcript``: the chat before the request. Must be called for each message, because a rewind may
     remove the title.
@@ -143,8 +145,9 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats with this archive mark that were on no earlier page, newest first, and the details of all
-    chats."""
+    """Return the chats with this archive mark that were on no previous page, newest first. Also return the settings of
+    all chats.
+    """
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
@@ -169,7 +172,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """Return the titles of the chats. Loads the newest ``MAX_LOADED`` chats without a stored title."""
+    """Return the titles of the chats. For the newest ``MAX_LOADED`` chats without a stored title, load the events."""
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -182,19 +185,21 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the stored title: the user's title, else the app's title, else the title from the first message."""
+    """Return the title that the user has set; else the title that the app has set; else the stored title from the first
+    message.
+    """
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 
 
 def _searchable(text: str) -> str:
-    """Normalize case, full-width and half-width forms, and repeated spaces."""
+    """Normalize the text for a search: case, full-width and half-width forms, and repeated spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 
 
 def _first_title(transcript: Transcript) -> str | None:
-    """Return the title from the user's first message; ``None`` without a message."""
+    """Return the title from the user's first message; ``None`` if the chat has no message."""
     user_events = (turn.user_event for turn in transcript.turns)
     first = next((event for event in user_events if event is not None), None)
     if first is None or first.content is None:

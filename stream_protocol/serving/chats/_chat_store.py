@@ -1,4 +1,4 @@
-"""Provides ``ChatStore``."""
+"""Provides ``ChatStore``, which reads stored chats with a time limit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 
 
 class ChatStore:
-    """Access to the stored chats, with a time limit for each call and a limit for concurrent reads of a user.
+    """Reads stored chats. Limits the time of each call, and the number of concurrent reads of a user.
 
     ``timeout``: the time limit in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) after this
     time, for an unreachable store, and if another worker has changed the chat.
@@ -60,23 +60,25 @@ class ChatStore:
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Like ``session``, but has no time limit, and raises the session store's errors."""
+        """Returns the session of a chat, without a time limit. Raises the errors of the session store."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Like ``session``, for callers outside of a request. Raises ``HookTimeoutError``, and the session store's
-        errors."""
+        """Returns the session of a chat within the time limit, for callers outside of a request. Raises
+        ``HookTimeoutError``, and the errors of the session store.
+        """
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Returns the result of ``read()``, which reads or changes a chat of the user."""
+        """Calls the function ``read``, and returns its result. The function reads or changes a chat of the user. Limits
+        the time and the number of concurrent calls.
+        """
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Awaits ``work`` within the time limit, and returns its result.
+        """Awaits ``work`` within the time limit, and returns its result. Raises ``ChatRequestError`` (503).
 
-        ``work``: a call of a store before the request's run begins. ``of``: the store's name for the error. Raises
-        ``ChatRequestError`` (503).
+        ``work``: a call of a store. ``of``: the name of the store for the error.
         """
         try:
             return await with_timeout(self._timeout, work)

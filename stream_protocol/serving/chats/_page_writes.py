@@ -1,10 +1,10 @@
 """Provides ``PageWrites``: session state that the client writes.
 
-Only the active run may append to a chat's session. So a write is first stored in the session for the chat's details,
-which any worker can read. The active or next run applies the write before its next model call.
+Only an active run may append to the session of a chat. A write of the client is therefore first stored in the separate
+session with the settings of the chat. The active or next run applies the write before its next model call.
 
-When a run has applied a write, the run stores the write's id under a separate key. The client and the run never write
-the same key, so a new write is not lost.
+A run that has applied a write stores the id of the write under a separate key. The client and the run never write the
+same key, so no write is lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class PageWrite(NamedTuple):
 
 
 class PageWrites:
-    """The client's writes that no run has applied. ``keys``: the state keys that the client may write."""
+    """Session state that the client has written and that no run has applied yet. ``keys``: the state keys that the
+    client may write.
+    """
 
     def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:
         self._runner = runner
@@ -43,7 +45,9 @@ class PageWrites:
         self._taken: dict[str, PageWrite] = {}
 
     def are_of(self, session: Session) -> bool:
-        """Return True for the session of the chat, False for the session of an agent inside an ``AgentTool``."""
+        """Return True if ``session`` is the session of this chat. An agent inside an ``AgentTool`` has a different
+        session.
+        """
         return session.id == self._chat.id and session.user_id == self._chat.user_id
 
     async def add(self, changes: Mapping[str, Any]) -> None:
@@ -55,12 +59,14 @@ class PageWrites:
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """Return the pending values, by state key. They stay pending until ``settle``."""
+        """Return the values that no run has applied, by state key. They count as applied only after ``settle``."""
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Marks the values of the last ``take`` as applied, because they are in the session's state now."""
+        """Marks the values of the last ``take`` as applied. Call this method when the session's state contains the
+        values.
+        """
         taken, self._taken = self._taken, {}
         if not taken:
             return

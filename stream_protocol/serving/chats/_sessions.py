@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of the user's chat, by default with all events; otherwise ``None``. The events may be objects
-    of the store, so do not change them."""
+    """Returns the session of the user's chat; ``None`` if the chat does not exist. By default, returns it with all
+    events. Do not change the events, because they may be objects of the store.
+    """
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
@@ -51,15 +52,16 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat. Raises ``ChatRequestError`` (400) for a reserved chat id."""
+    """Creates the session of a chat. Raises ``ChatRequestError`` (400) for a reserved chat id."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session, its artifacts, and the chat's details. Artifacts of the user (``user:…``) stay, because
-    other chats may show them."""
+    """Deletes the session, its artifacts, and the settings of the chat. Keeps artifacts of the user (``user:…``),
+    because other chats may show them.
+    """
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
         for name in await artifacts.list_artifact_keys(**key):
@@ -74,12 +76,11 @@ async def rewind_session(
 ) -> Session:
     """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
-    ``kept_steering``: the ids of steering messages that must wait again. They are stored before the rewind, so no
-    message is lost if the worker then dies.
+    ``kept_steering``: ids of steering messages (user messages to an active run) that the agent must read again. The ids
+    are stored before the rewind, so that a crash of the worker loses no message.
 
-    Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
-    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event. The
-    store then refuses messages from the other worker, whose copy of the session is outdated.
+    Raises ``ChatRequestError`` (503) if another worker has changed the session since it was read. Without this check,
+    the rewind could remove a message that the other worker has accepted.
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
@@ -97,8 +98,9 @@ async def rewind_session(
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores session state that a plugin needs, and that a rewind has removed. A worker may die between a rewind and
-    this repair, so each run needs it."""
+    """Restores session state that a plugin needs, if a rewind has removed it. Each run calls this function, because a
+    worker may die between a rewind and the repair.
+    """
     if repair := _upload_plugin_state(runner, session.state):
         invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()
         event = Event(author=USER, invocation_id=invocation_id, actions=EventActions(state_delta=repair))
@@ -106,8 +108,9 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets a key without an
-    earlier value to ``None``, but the plugin expects a mapping."""
+    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). The rewind sets the state to
+    ``None``, but the plugin expects a mapping.
+    """
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
     return {key: {} for key in keys if state.get(key, {}) is None}
@@ -116,9 +119,8 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
     """Return True if another run, or a later execution of this run, has stored an event.
 
-    A fail-over of the run log can lose the run's lease. The worker detects the loss only at the next renewal. Before
-    that, another worker may begin a later run, or recover this run. ``events``: those since the run began.
-    ``execution``: the run-log id of this execution.
+    This can happen if a fail-over of the run log has lost the lease of the run. ``events``: the events since the run
+    began. ``execution``: the id of this execution in the run log.
     """
     newest = execution
     for event in events:
@@ -131,12 +133,10 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Stores the missing output that the client has received, and the outcome of the run.
+    """Stores the outcome of a run, and output that the client has received and the session lacks.
 
-    ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the mark of the
-    run's user events. ``holds_lease``: returns True if this worker still has the right to execute the chat's run. It is
-    called after the session is read. If another worker stores an event after this check, the store refuses to append to
-    the outdated session.
+    ``before``: the session when the run began. ``agent``: the name of the root agent. ``mark``: the data that the run
+    has stored in its user events. ``holds_lease``: function that returns True if this worker may still change the chat.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Completion:
         """The events to store. They are created only once, so that a second attempt can skip the stored events."""
 
     async def store(self) -> None:
-        """Stores the missing events. May be called again after a failure, because no event is stored twice."""
+        """Stores the missing events. May be called again after a failure; no event is stored twice."""
         session = await find_session(self._runner, self._before.user_id, self._before.id)
         if session is None or not await self._holds_lease() or self._is_overtaken(session):
             return
@@ -175,8 +175,7 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of events before the run's own events. It may include a late event of an earlier run that
-        has lost its lease."""
+        """Return the number of events before the first event of the run."""
         found = len(self._before.events)
         own = (
             index
@@ -200,8 +199,9 @@ class Completion:
 async def restore_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
-    """Creates a session in memory from the client's history, only for this request. Also returns a runner with the
-    store of this session. Raises ``ChatRequestError`` for an invalid request."""
+    """Creates a session in memory from the client's history, for one request. Also returns a runner that uses this
+    session. Raises ``ChatRequestError`` for an invalid request.
+    """
     agents = agent_names(runner.agent)
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size

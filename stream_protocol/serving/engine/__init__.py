@@ -1,16 +1,20 @@
 """Durable runs: if the worker of a run dies, another worker executes the run again.
 
+An orphaned run is an unfinished run of a dead worker. To recover it, a worker executes it again, or only stores its
+end.
+
 Where to change what:
 
-- ``_engine``: the interface of an engine.
+- ``_engine``: the interface of an engine, the store of unfinished runs.
 - ``_deployment``: names the app and its stores, so that a worker recovers only runs of its own deployment.
 - ``_durable_executor``: executes runs with the engine. Stops, cancels and recovers runs for a request.
 - ``_recovery``: executes one orphaned run again, or stores its end.
-- ``_orphaned_runs``: finds orphaned runs (the runs of dead workers), and decides if they are recovered.
-- ``_isolation``: keeps the other runs of a worker apart from a run that may crash the worker.
-- ``_records``: the data that the engine stores for a run. With this data, another worker decides again what to run.
-- ``_repeated_run``: shows the partial texts of earlier executions at their positions.
-- ``_shown``: finds what the client had received of a response when the run's worker died.
+- ``_orphaned_runs``: finds orphaned runs, and decides if they are recovered.
+- ``_isolation``: keeps a run that may crash its worker apart from the other runs of the worker.
+- ``_records``: the data that the engine stores for a run. From this data, another worker decides again what to run.
+- ``_repeated_run``: shows the partial texts of earlier executions at their positions. A partial text is the text of a
+  model call during which a worker died.
+- ``_shown``: finds the part of a response that the client had received when the worker of the run died.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
 - ``_local_runs``: the durable runs of this worker. Decides if a new run may begin, and deletes ended runs from the
   engine.

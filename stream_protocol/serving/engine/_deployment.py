@@ -1,4 +1,4 @@
-"""Provides ``deployment_of``."""
+"""Provides ``deployment_of``, which names an app and its stores."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ POSTGRES_PORT: Final = 5432
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A run log with the address of its store. A custom run log may lack this attribute."""
+    """A run log that knows the address of its store."""
 
     @property
     def place(self) -> str: ...
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and its stores, without passwords. They are equal on all workers, and tell the engine
-    which runs belong to this deployment."""
+    """Return the names of the app and of its stores, without passwords. The names are equal on all workers. An engine
+    finds the runs of this deployment by these names.
+    """
     return Deployment(
         app=runner.app_name,
         run_log=run_log.place if isinstance(run_log, _Placed) else _class_name(run_log),
@@ -56,7 +57,7 @@ def _place_of_sessions(service: BaseSessionService) -> str:
 
 
 def _place_of_database(url: Any) -> str:
-    """Return the address of a database without user name and password. ``url``: SQLAlchemy's URL object."""
+    """Return the address of a database, without user name and password. ``url``: the URL object of SQLAlchemy."""
     if url.get_backend_name() == "sqlite":
         return _place_of_file(url.database or "")
     port = url.port or (POSTGRES_PORT if url.get_backend_name() == "postgresql" else "")

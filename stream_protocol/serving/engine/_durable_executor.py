@@ -1,4 +1,4 @@
-"""Provides ``DurableExecutor``."""
+"""Provides ``DurableExecutor``, which executes runs with an engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 def _of_engine(
     method: Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]]:
-    """Decorator: the method raises ``ChatRequestError`` (503) if the engine does not respond in time."""
+    """Decorator for a method: raise ``ChatRequestError`` (503) if the engine does not respond in time."""
 
     @wraps(method)
     async def limited(self: DurableExecutor, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -44,7 +44,9 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, and recovers the runs of the deployment's dead workers."""
+    """Executes runs with an engine, which stores unfinished runs. Recovers the runs of dead workers of the
+    deployment.
+    """
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -61,8 +63,9 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of other workers' runs. If this worker is killed later, the engine does not count a
-        crash."""
+        """Stops recovering the runs of other workers. If this worker is killed after this call, the engine does not
+        count a crash.
+        """
         self._orphans.drain()
         self._local.drain()
 
@@ -74,8 +77,8 @@ class DurableExecutor(Executor):
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run, so that another worker can recover it.
 
-        If the engine cannot store the run, raises ``NotRecordedError``, and the run does not begin. If the worker
-        meanwhile lost the right to execute the run, returns without beginning the run.
+        If the engine cannot store the run, raises ``NotRecordedError`` before the run begins. If this worker has lost
+        the lease of the chat, returns before the run begins.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -127,9 +130,12 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """See ``Executor.stop``. When this method returns, the engine has stored the stop, so no worker executes a
-        stopped run again. A worker that recovers a stopped run only stores its end. Runs that begin later are not
-        stopped."""
+        """Stops the active run of the chat, and all orphaned runs: unfinished runs of dead workers. Returns False if
+        the chat had no run.
+
+        When this method returns, the engine has stored the stop, so no worker executes a stopped run again. A worker
+        that recovers a stopped run only stores its end. Runs that begin later are not stopped.
+        """
         unfinished: list[LocalRun | OrphanedRun] = [*self._local.in_chat(key)]
         reading = asyncio.create_task(self._in_stored_chat(key))
         try:
@@ -169,8 +175,9 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits, at most ``ServiceTimes.recovery`` seconds, until the chat has no run of a dead worker, or a response
-        runs. Always returns True."""
+        """Waits until the chat has no orphaned run (an unfinished run of a dead worker), or has a running response.
+        Waits at most ``ServiceTimes.recovery`` seconds. Always returns True.
+        """
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
@@ -184,6 +191,6 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the chat's runs of dead workers, or none if the session store does not have the chat."""
+        """Return the orphaned runs of the chat. Return none if the session store does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

@@ -1,5 +1,6 @@
-"""Interface of an engine, with which another worker executes the run of a dead worker again. See
-``stream_protocol.durable``."""
+"""The interface of an engine. With an engine, another worker executes the run of a dead worker again. For an
+implementation, see ``stream_protocol.durable``.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _KEYS: Final = {"idempotency_key": "digest"}
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """The end of a run's response, which the client has received."""
+    """The end of a response, as the client has received it."""
 
     outcome: Ending
     error_text: str = ""
@@ -50,7 +51,7 @@ class ToldEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """The names of a service's app and stores. An engine's store may contain runs of several deployments."""
+    """The names of an app and its stores. The store of an engine may contain runs of several deployments."""
 
     app: str
     run_log: str
@@ -59,7 +60,9 @@ class Deployment:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """The stored data with which another worker can execute a run again. All values are JSON."""
+    """The data that an engine stores for a run, so that another worker can execute the run again. All
+    values are JSON.
+    """
 
     id: str
     """The run-log id of the run's first execution."""
@@ -97,8 +100,8 @@ class RunRecord:
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON. Optional fields without a value are left out, because an older release refuses
-        keys that it does not know.
+        """Return the record as JSON. Omits optional fields without a value, because an older release refuses unknown
+        keys.
         """
         kept = asdict(self)
         optional = {field.name for field in fields(self) if field.default is None}
@@ -118,7 +121,7 @@ class RunRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class OrphanedRun:
-    """An unfinished run that this process does not execute. The run's worker may be dead."""
+    """An unfinished run that this process does not execute. The worker of the run may be dead."""
 
     record: RunRecord
     executions: Mapping[str, ExecutionState]
@@ -132,8 +135,9 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that executed the run and have not left it to others. Includes the last worker, even if
-        it is alive."""
+        """The number of workers that may have crashed during the run. Workers that left the run to others do not count.
+        The last worker counts, even if it is alive.
+        """
         return sum(state != "left" for state in self.executions.values())
 
     @property
@@ -142,60 +146,72 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run must not be executed again: it has crashed too many workers, or a worker that executed no
-        other run."""
+        """True if no worker may execute the run again: it has crashed ``MAX_CRASHES`` workers, or one worker that
+        executed no other run.
+        """
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
 class OtherVersionError(Exception):
-    """Raised if another version of the app's agents has begun the run."""
+    """Raised if a run was begun by another version of the app's agents."""
 
 
 class Execution(Protocol):
-    """One execution of a run. After a crash, a run is executed again."""
+    """One execution of a run. If its worker crashes, the run is executed again."""
 
     @property
     def runner(self) -> Runner:
-        """The service's runner, with agents whose model and tool calls are stored."""
+        """The runner of the service, with agents that store the results of their model and tool calls in the engine."""
 
     @property
     def is_live(self) -> bool:
-        """True once the execution has reached a model call without a stored result."""
+        """True once the execution has reached a model call without a stored result. Earlier calls only repeat stored
+        results.
+        """
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the result of the agent's next model call in ``branch`` is stored.
+        """Return True if the engine has stored the result of the agent's next model call in ``branch``.
 
         Called before the ``before_model_callback`` of the agent.
         """
 
 
 class Engine(Protocol):
-    """Interface of an engine: the store of unfinished runs, and of the results of their model and tool calls."""
+    """The interface of an engine, which stores unfinished runs, and the results of their model and tool calls."""
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes can use the engine's store at the same time. They also need a shared run log."""
+        """True if several processes can use the store of the engine at the same time. These processes also need a
+        shared run log.
+        """
 
     def attach(self, deployment: Deployment) -> None:
-        """Sets the deployment whose runs the engine stores and finds. Called once, before all other methods."""
+        """Sets the deployment. The engine stores and finds only the runs of this deployment. Called once, before all
+        other methods.
+        """
 
     async def start(self) -> None:
-        """Connects to the engine's store. Called before the first run; later calls do nothing."""
+        """Connects to the store of the engine. Called before the first run. Later calls do nothing."""
 
     async def aclose(self) -> None:
-        """Closes the engine's store. Other workers recover the unfinished runs."""
+        """Closes the store of the engine. Other workers then recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``, and may use a
-        thread. Calls are never concurrent, so a call that hangs blocks only one thread."""
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``. Calls are never
+        concurrent, so this method may use a thread.
+        """
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return texts that name the parts of this runner whose model and tool calls the engine cannot store."""
+        """Return texts that name unsupported parts of the runner, such as agents. The engine cannot store the model or
+        tool calls of these parts.
+        """
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """Stores the run, then executes ``work``. After the run, the caller deletes the stored run with ``cancel``."""
+        """Stores the run, then executes ``work``. The caller deletes the stored run with ``cancel`` when the run has
+        ended.
+        """
 
     async def execute_again(
         self,
@@ -209,23 +225,24 @@ class Engine(Protocol):
         """Executes the run of a dead worker again. Does nothing if the stored run was deleted. Raises
         ``OtherVersionError``.
 
-        The caller must hold the chat's lease, so that no second worker executes the run. ``alone``: True if this worker
-        executes no other run.
+        The caller must hold the lease of the chat, so that no second worker executes the run. ``alone``: True if this
+        worker executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Stores the state of one execution. Does nothing if the stored run was deleted.
 
-        A ``LiveState`` never replaces a ``ToldEnd``, which another worker may have stored for a stopped run.
+        A stored ``ToldEnd`` is final: a ``LiveState`` does not replace it.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the deployment's unfinished runs that this process does not execute. ``chat``: return only the runs of
-        this chat. Runs that this release cannot read are skipped."""
+        """Return the unfinished runs of the deployment that this process does not execute. Runs that this release
+        cannot read are omitted. ``chat``: return only the runs of this chat.
+        """
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Deletes a run from the engine's store, so that the run is not executed again.
+        """Deletes a run from the store of the engine, so that the run is not executed again.
 
-        The engine may keep the data of an active model or tool call until the call ends. ``has_ended``: True if this
-        worker has executed the run to its end.
+        The engine may keep the data of an active model or tool call until the model or tool call ends. ``has_ended``:
+        True if this worker has executed the run to its end.
         """

@@ -1,4 +1,6 @@
-"""Provides ``Isolation``, which keeps a worker's other runs apart from a suspect: a run that may crash its worker."""
+"""Provides ``Isolation``, which executes a suspect apart from the other runs of a worker. A suspect is a run that may
+crash its worker.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs, and executes a suspect alone for a limited time. ``alone``: see ``ServiceTimes``."""
+    """Counts the runs of this worker. Executes a suspect, a run that may crash its worker, alone for a limited time.
+
+    ``alone``: the limit in seconds: see ``ServiceTimes``.
+    """
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -30,7 +35,9 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. Waits while ``holds_back`` is True, unless the run is stopped."""
+        """Context manager for an ordinary run. First waits while new runs must wait for a suspect (a run that may crash
+        its worker), or until ``stopped`` is set.
+        """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -38,12 +45,12 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Context manager for a run that may crash its worker. Two such runs are never executed together. Yields True
-        if the run is this worker's only run.
+        """Context manager for a suspect: a run that may crash its worker. Two suspects are never executed together.
+        Yields True if the run is the only run of this worker.
 
         First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
-        may start after another ``ServiceTimes.alone`` seconds. ``let_in``: called before other runs may start; must not
-        raise.
+        may start after another ``ServiceTimes.alone`` seconds. ``let_in``: function that is called before new runs may
+        start. It must not raise an exception.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)
@@ -95,5 +102,4 @@ class Isolation:
         self._changed = asyncio.Event()
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
-        """Wait until a value of this object changes, or the event ``stopped`` is set."""
         await wait_for_first(self._changed.wait(), stopped.wait())

@@ -1,4 +1,4 @@
-"""Provides ``LocalRuns``."""
+"""Provides ``LocalRuns``, the durable runs of this worker."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run-log id of the recovered execution; ``None``
-    for a new run."""
+    """One execution of a durable run on this worker. ``earlier``: the run log's id of the execution that this execution
+    repeats; ``None`` for a new run.
+    """
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
@@ -67,7 +68,7 @@ class LocalRun:
 
     @property
     def is_recorded(self) -> bool:
-        """True if the engine has stored this execution of the run, and not only earlier executions."""
+        """True if the engine has stored this execution of the run."""
         return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
@@ -76,8 +77,11 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The durable runs of this worker. Reports their states to the engine, and repeats a failed report of an end. Until
-    this report succeeds, the chat stays busy, because another worker could continue the ended run."""
+    """The durable runs of this worker. Reports their states to the engine.
+
+    A failed report of an end is repeated. Until the report succeeds, the chat can have no other run, because another
+    worker could continue the ended run.
+    """
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -94,14 +98,17 @@ class LocalRuns:
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
-        """Marks all runs as ``left`` in the engine, so that a kill of this worker does not count as a crash."""
+        """Stores in the engine that other workers may continue all runs. If this worker is killed later, its runs do
+        not count as crashed.
+        """
         self._draining = True
         for local in self._local:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Waits up to ``ServiceTimes.engine`` seconds for begun reports, and then
-        cancels them."""
+        """Ends the reports to the engine. Waits up to ``ServiceTimes.engine`` seconds for unfinished reports, then
+        cancels them.
+        """
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -111,12 +118,14 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run. Stores its stop in the engine immediately, so that no worker executes the run again. Deletes
-        an ended run from the engine. Marks a run that other workers continue as ``left``.
+        """Executes a run, and reports its state to the engine.
 
-        The lease is this worker's right to execute the run. If a new run loses its lease before it begins, the worker
-        claims the chat again, and deletes the run. The claim prevents a recovery of the run. A recovered run that loses
-        its lease stays in the engine, and other workers recover it.
+        - A stop is stored immediately, so that no worker executes the run again.
+        - An ended run is deleted from the engine.
+        - A run that other workers continue is marked as ``left``.
+
+        If a new run loses the lease of the chat before it begins, the run is deleted. If a recovered run loses this
+        lease, the run stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -141,10 +150,10 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
+        """Records that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
         can recover the run.
 
-        Returns False if this worker has lost the right to execute the run. Then another run may have answered the
+        Returns False if this worker has lost the lease of the chat, because another run may then have answered the
         request.
         """
         local.has_record.set()
@@ -162,10 +171,8 @@ class LocalRuns:
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Delete an ended run of this worker from the engine.
-
-        If the worker has lost the right to execute the run, another worker may recover it. So a run that did not finish
-        is then kept. A finished run is deleted, because all its events are stored.
+        """Delete an ended run of this worker from the engine. If another worker has begun to recover the run, delete it
+        only if it ended with ``finish``.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
@@ -178,8 +185,9 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Stores in the engine that ``local``, which may crash its worker, is no longer the worker's only run. A later
-        crash may then have another cause."""
+        """Stores in the engine that the run ``local`` is no longer the only run of this worker. A crash of the worker
+        may then have another cause.
+        """
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
@@ -195,8 +203,9 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Delete the run of a refused request, unless another worker executes it again. While the chat has an active
-        run, return False and delete nothing."""
+        """Delete the run of a refused request, unless another worker executes it again. If the chat has an active run,
+        delete nothing and return False.
+        """
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False
@@ -206,5 +215,5 @@ class LocalRuns:
 
 
 def is_away(error: Exception) -> bool:
-    """Return True if the error means that a store is unreachable, so that a later attempt may succeed."""
+    """Return True if the error means that a store is unreachable. A later attempt may then succeed."""
     return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))

@@ -1,4 +1,4 @@
-"""Provides ``OrphanedRuns``, which claims a run's chat before it recovers the run."""
+"""Provides ``OrphanedRuns``, which finds and recovers the runs of dead workers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ count."""
 
 
 class OrphanedRuns:
-    """Finds and recovers a service's orphaned runs: the runs whose workers are dead."""
+    """Finds and recovers the orphaned runs of a service: unfinished runs of dead workers."""
 
     def __init__(self, service: DurableService, local: LocalRuns, isolation: Isolation) -> None:
         self._service = service
@@ -78,12 +78,14 @@ class OrphanedRuns:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def in_chat(self, key: ChatKey | None = None) -> Sequence[OrphanedRun]:
-        """Return the chat's unfinished runs that this worker does not execute. ``key``: ``None`` for all chats."""
+        """Return the unfinished runs of a chat that this worker does not execute. ``key``: the chat; ``None`` for all
+        chats.
+        """
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
-        """Claims the chat and recovers its run. Does nothing if the chat has an active run."""
+        """Claims the chat of a run, and recovers the run. Does nothing if the chat has an active run."""
         record = orphan.record
         key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
@@ -102,8 +104,9 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run. Returns False if the run cannot continue. ``claim``: this worker's right to execute a run in
-        the chat."""
+        """Recovers a run. Returns False if the run cannot continue. ``claim``: the right of this worker to execute a
+        run in the chat.
+        """
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":
@@ -173,21 +176,23 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Runs that may crash their worker come first, while no other run is active. A
-        run comes last if its last recovery failed because a store was unreachable: a second such failure ends the
-        search."""
+        """Return the sort key of a run. Runs that may crash their worker come first. Runs whose last recovery failed
+        because a store was unreachable come last.
+        """
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return True if this worker may recover the run now. If the run may crash its worker, a busy worker waits
-        ``ServiceTimes.suspect`` seconds, so that an idle worker can recover it first."""
+        """Return True if this worker may recover the run now.
+
+        If the run may crash its worker, a busy worker waits ``ServiceTimes.suspect`` seconds, so that an idle worker
+        can recover the run first.
+        """
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove the data about ended runs. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):
@@ -195,7 +200,6 @@ class OrphanedRuns:
                 del noted[record_id]
 
     def _note_failure(self, record: RunRecord, error: Exception) -> None:
-        """Log the first failed recovery of a run. Count the failure, unless a store was unreachable."""
         if record.id not in self._failures:
             logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
             log_error(logger, error)

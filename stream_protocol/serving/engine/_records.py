@@ -1,4 +1,4 @@
-"""Creates the ``RunRecord`` of a run. With the stored record, another worker decides again what to run."""
+"""Creates the ``RunRecord`` of a run. From the stored record, another worker decides again what to run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
-    """Return the data with which another worker can recover the run. The job must have an invocation id."""
+    """Return the data from which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
     new_turn = job.request_plan if isinstance(job.request_plan, NewUserTurn) else None
     return RunRecord(
@@ -75,7 +75,7 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a request body from which ``parse_chat_request`` creates an equal request."""
+    """Return a request body that ``parse_chat_request`` parses into an equal request."""
     body: dict[str, Any] = {"id": request.id, "messages": [*request.messages]}
     if request.has_trigger:
         body["trigger"] = request.trigger
@@ -89,11 +89,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Decide again what to run for a stored run. Return the request, its plan, and an error text for the client. Store
-    nothing.
+    """Decide again what to run for a stored run. Return the request, its plan, and an error text. Store nothing.
 
-    The error text is ``None`` if the request can be planned. Otherwise, the plan only ends the assistant message.
-    ``loads_files``: True to load saved files, which can raise errors of the artifact service.
+    The error text is for the client, and ``None`` if the request can be planned. If there is an error text, the plan
+    only ends the assistant message. ``loads_files``: True to load saved files. The artifact service may then raise
+    errors.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
@@ -122,7 +122,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """Return a request, and a plan that only ends the assistant message, even for an unreadable record."""
+    """Return a request, and a plan that only ends the assistant message. Also works for an unreadable record."""
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:

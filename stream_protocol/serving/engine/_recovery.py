@@ -1,5 +1,6 @@
-"""Provides ``Recovery``, which executes the run of a dead worker again, or only stores an end that the client has
-received."""
+"""Provides ``Recovery``, which executes the run of a dead worker again. If the client has already received the end of
+the response, ``Recovery`` only stores this end.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ CRASHES_TEXT: Final = "The server broke down several times during this answer, a
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveryTools:
-    """The objects that all recoveries of a service use. ``note_failure``: called after a failed recovery."""
+    """The objects that all recoveries of a service use. ``note_failure``: function that is called after a failed
+    recovery.
+    """
 
     service: DurableService
     local: LocalRuns
@@ -48,8 +51,11 @@ class RecoveryTools:
 
 
 class Recovery:
-    """The recovery of one dead worker's run. ``run``: the new execution, which has the right to execute the chat's run.
-    ``refusal``: the error text for the client if the run cannot be executed again; otherwise ``None``."""
+    """The recovery of one run of a dead worker.
+
+    ``run``: the new execution of the run. ``refusal``: the error text for the client if the run cannot be executed
+    again; otherwise ``None``.
+    """
 
     def __init__(
         self,
@@ -136,12 +142,14 @@ class Recovery:
             self._tools.note_failure(record, error)
 
     async def _discard(self) -> None:
-        """Delete a run whose user message is not stored. The client can send the request again."""
+        """Delete a run if its user message is not stored. The client can send the request again."""
         await self._tools.local.forget(self._record)
         self._run.leave()
 
     async def _refuse(self, text: str, reason: str) -> None:
-        """End a run that is not executed again. The client gets the stored part of the message, then the error."""
+        """End a run with an error instead of a new execution. The client gets the stored part of the message, then the
+        error.
+        """
         record = self._record
         if await self._fence():
             if reason == "crashes":
@@ -154,7 +162,7 @@ class Recovery:
             await self._end(ToldEnd("error", text))
 
     async def _end_as_told(self, end: ToldEnd) -> None:
-        """Store the end that the client has received, because the dead worker has not stored it in the session."""
+        """Store the end that the client has received. The dead worker has not stored this end in the session."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
@@ -168,9 +176,9 @@ class Recovery:
         await self._tools.service.work.do(self._run, self._job, events)
 
     async def _fence(self) -> bool:
-        """Make the session store refuse events of the run's earlier worker: see ``ResumedSessions.fence``. Return False
-        if the run is left to other workers: the session store is unreachable, or this worker may no longer execute the
-        run."""
+        """Make the session store refuse later events of the dead worker: see ``ResumedSessions.fence``. Return False if
+        this worker must leave the run to other workers.
+        """
         try:
             await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store
@@ -188,10 +196,11 @@ class Recovery:
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """End a run that is not executed again. Before the end, yield an empty event with the invocation id, the run's
-    stored events, and its last partial texts.
+    """End a run without a new execution. Before the end, yield an empty event with the invocation id, then the stored
+    events of the run, then its last partial texts. A partial text is the text of a model call during which a worker
+    died.
 
-    ``logs``: see ``RepeatedRun``. ``end``: the end of the run for the client.
+    ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

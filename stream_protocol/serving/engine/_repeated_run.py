@@ -1,4 +1,4 @@
-"""Provides ``RepeatedRun``."""
+"""Provides ``RepeatedRun``, a new execution of a run after its worker has died."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RepeatedRun:
-    """A new execution of a run whose earlier workers have died. A partial text is the text of a model call during which
-    a worker died. Partial texts that a client has received are shown again.
+    """A new execution of a run after its earlier workers have died. Shows the partial texts of earlier executions
+    again. A partial text is the text of a model call during which a worker died.
 
-    Stored partial texts keep their position. The partial text of the interrupted model call is only in the run log. The
-    new execution repeats the call. It stores the partial text before the model's new response, and before the steering
-    messages that the call reads. If a response is not streamed, its first event comes before the partial text.
+    Stored partial texts keep their positions. The text of the last interrupted model call is only in the run log. This
+    execution repeats that call, and stores the text before the new response of the model. The text also comes before
+    the steering messages that the repeated call reads.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -43,15 +43,18 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message: see ``EarlierExecutions``. Store the texts that
-        are only in the run log."""
+        """Return the partial texts that come before a steering message. A partial text is the text of a model call
+        during which a worker died. Store those texts that are only in the run log.
+        """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
         stored = self._sessions.take_partial_texts(rest=True)
         return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
 
     async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Yield the events of this execution, and the partial texts of earlier executions, each at its position."""
+        """Yield the events of this execution, and the partial texts of earlier executions at their positions. A partial
+        text is the text of a model call during which a worker died.
+        """
         sessions, execution = self._sessions, self._execution
         async with aclosing(events):
             async for event in events:
@@ -69,8 +72,11 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the partial texts that are only in the run log, and return their events. Later calls return no events.
-        ``taken``: stored partial texts that the response does not yet contain."""
+        """Store the texts of interrupted model calls that are only in the run log, and return their events. Later calls
+        return no events.
+
+        ``taken``: events with stored texts that the response does not yet contain.
+        """
         if self._has_shown_all:
             return []
         self._has_shown_all = True

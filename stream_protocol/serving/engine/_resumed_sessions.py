@@ -1,4 +1,4 @@
-"""Provides ``ResumedSessions``."""
+"""Provides ``ResumedSessions``, the session service of a run that is executed again."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """The session service of a run that is executed again. Returns the session as it was when the run first began. A
-    partial text is the text of a model call during which a worker died.
+    """The session service of a run that is executed again. The run reads the session without the events of its earlier
+    executions.
 
-    A new event that equals a stored event of an earlier execution is not stored again, and gets the stored id.
-    ``stored``: the session as it is in the store now.
+    If a new event equals a stored event of an earlier execution, the new event is not stored, and gets the id of the
+    stored event. ``stored``: the session with all events in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -77,22 +77,25 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """True if the session contains the end of the run, or a later run's message. The later run may have the same
-        request, because a client repeats a request that gets no response."""
+        """True if the session contains the end of the run, or the message of a later run. The later run may be a repeat
+        of the same request.
+        """
         return any(map(self._is_after_run, self._since_record))
 
     @property
     def has_input(self) -> bool:
-        """True if an earlier execution has stored the user's message, or the first of the user's answers to tool
-        calls."""
+        """True if an earlier execution has stored the user's message, or the first of the user's answers to
+        tool calls.
+        """
         return any(map(self._is_input, self.earlier))
 
     def _is_input(self, event: Event) -> bool:
         return is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
 
     def _is_preparing(self, event: Event) -> bool:
-        """Return True for an event with which a run prepares the session, such as a rewind or the response to a denied
-        tool call."""
+        """Return True for an event that a run stores before its input, such as a rewind or the response to a denied
+        tool call.
+        """
         is_of_user = event.author == USER or bool(event.get_function_responses())
         return is_of_user and not self._is_input(event)
 
@@ -102,24 +105,25 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def executions(self) -> tuple[str, ...]:
-        """The run-log ids of earlier executions, the oldest first. ``fence`` stores the id of each repeated execution
-        before it writes to the run log."""
+        """The ids of the earlier executions in the run log, the oldest first."""
         recoveries = (EventMetadata.of(event).execution for event in self.earlier)
         return (self._record_id, *(execution for execution in recoveries if execution is not None))
 
     @property
     def steering(self) -> list[Event]:
-        """The steering messages that the agent has read in earlier executions."""
+        """The steering messages (user messages to an active run) that the agent has read in earlier executions."""
         return [event for event in self.earlier if TakenInMessage.of(event) is not None]
 
     @property
     def accepted(self) -> list[AcceptedMessage]:
-        """The steering messages that earlier executions have accepted, but that the agent has not read."""
+        """The steering messages (user messages to an active run) that earlier executions have accepted. Omits messages
+        that the agent has read.
+        """
         found = {message.id for message in Transcript(self._found.events).waiting}
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     def is_repeating(self) -> bool:
-        """Return True while the agent still repeats stored events of an earlier execution."""
+        """Return True while the agent repeats stored events of an earlier execution."""
         return not self._has_diverged and any(
             event.author != USER and not is_partial_text(event) for event in self._earlier
         )
@@ -129,17 +133,20 @@ class ResumedSessions(DelegatingSessions):
         return self._copy()
 
     async def fence(self, execution: str) -> None:
-        """Stores an empty event in the session, so that the store refuses later events of the run's earlier worker.
+        """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
-        The earlier worker may be paused. Its copy of the session is then outdated. If it reads the session again, it
-        finds the empty event: see ``is_overtaken``. ``execution``: the run-log id of the new execution.
+        The previous worker may be paused instead of dead. This event makes its copy of the session outdated. If the
+        previous worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the id of the
+        new execution in the run log.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
         await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores a partial text that the client has received and that no event of this execution contains."""
+        """Stores a text that the client has received from an earlier execution. No event of this execution contains the
+        text.
+        """
         await self._store(event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -171,8 +178,12 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Remove and return the stored partial texts up to the event that this execution has reached. ``rest``: True to
-        return all. ``before``: an event of an earlier execution; also return the texts before this event."""
+        """Remove and return the stored partial texts that come before the current position of this execution. A partial
+        text is the text of a model call during which a worker died.
+
+        ``rest``: True to return all partial texts. ``before``: an event of an earlier execution; also return the
+        partial texts before this event.
+        """
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:
@@ -183,7 +194,9 @@ class ResumedSessions(DelegatingSessions):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return the session of the run as it was before the run. Other sessions come from the store, unchanged."""
+        """Return the session of the run without the events of its executions. Other sessions come from the store,
+        unchanged.
+        """
         if session_id == self._stored.id:
             return self._copy()
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
@@ -202,7 +215,7 @@ class ResumedSessions(DelegatingSessions):
 
 
 def _is_written_state(event: Event) -> bool:
-    """Return True for an event with state that the client has written during the run."""
+    """Return True for an event that only stores session state. The client has written this state during the run."""
     return event.author == USER and event.content is None and bool(event.actions.state_delta)
 
 
@@ -230,7 +243,7 @@ def _comparable(event: Event) -> str:
 
 
 def _comparable_call(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool call without ADK's random values: generated ids, and the state of a sign-in."""
+    """Return a tool call without random values of ADK: generated ids, and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-An end is the outcome of a run's response, with its error text: see ``ToldEnd``. It is stored as soon as the client has
-received it, and the run is never executed again.
+An end is the outcome of a response, with its error text: see ``ToldEnd``. An end is stored as soon as the client has
+received it. No worker executes a run with a stored end again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 
 
 class RunEnds:
-    """Stores the ends of durable runs in the engine. ``closed``: set when this worker shuts down."""
+    """Stores the ends of durable runs in the engine. ``closed``: event that is set when this worker shuts down."""
 
     def __init__(self, service: DurableService, closed: asyncio.Event) -> None:
         self._engine = service.engine
@@ -44,13 +44,14 @@ class RunEnds:
         """The ids of runs for which a call of the engine has failed. Only the first failure is logged."""
 
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
-        """Return the end of a dead worker's run; ``None`` if the client has received no end."""
+        """Return the end of a run of a dead worker; ``None`` if the client has received no end."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
 
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Stores the end of a run as soon as the client has received it. ``task``: the run's task.
+        """Waits until a run is stopped, and stores its end in the engine. ``task``: the task of the run.
 
-        Cancels the task if the engine does not store a stopped run within ``ServiceTimes.shutdown`` seconds.
+        If the engine does not store the new run within ``ServiceTimes.shutdown`` seconds after the stop, cancels the
+        task.
         """
         await local.run.agent_task.abort_signal.wait()
         try:
@@ -67,8 +68,7 @@ class RunEnds:
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. An unfinished response gets the end ``abort``.
 
-        The end ``finish`` is not stored, because a repeated execution finishes again. Pending tool calls then still
-        wait for the user.
+        The end ``finish`` is not stored, because a new execution of the run also ends with ``finish``.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -79,7 +79,7 @@ class RunEnds:
         return end
 
     async def repeat(self, record: RunRecord, call: Callable[[], Awaitable[object]]) -> None:
-        """Repeats a call of the engine until the call succeeds or this worker is closed.
+        """Repeats a call of the engine until the call succeeds, or this worker is closed.
 
         A call fails if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
         """
@@ -105,15 +105,16 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence ``text`` of an unreachable store, and the store's error."""
+    """Logs an error of an unreachable store. ``text``: the consequence of the error."""
     logger.error(text)
     log_error(logger, error)
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end of a dead worker's run; ``None`` if neither the engine nor the run log contains an end.
+    """Return the end of a run of a dead worker; ``None`` if neither the engine nor the run log contains an end.
 
-    A stop of one execution has priority over the failure of another. ``log``: the SSE events of the last execution.
+    If one execution was stopped and another has failed, returns the end of the stopped one. ``log``: the SSE events of
+    the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
@@ -131,10 +132,9 @@ def end_of_local(run: Run) -> ToldEnd:
 
 
 def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end in the SSE events of a run; ``None`` if they contain no end.
+    """Return the end in the SSE events of a run; ``None`` if the events contain no end.
 
-    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as an
-    error.
+    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, returns an error.
     """
     match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
         case {"type": "abort"}:

@@ -1,4 +1,4 @@
-"""Finds the part of a response that the client had received when the run's worker died."""
+"""Finds the part of a response that the client had received when the worker of the run died."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return an event with the last text of each dead worker, if the new response lacks this text. ``logs``: the SSE
-    events of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
+    """Return one event for each dead worker, with the last text that the worker sent. Omit texts that the new response
+    contains.
+
+    ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response so far.
+    """
     found, response = list[Event](), [*again]
     for text in (_unfinished_text(texts_in(log), response) for log in logs):
         if text:
@@ -36,10 +39,10 @@ def unfinished_texts(
 
 
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
-    """Return the last text in ``shown`` if the new response does not contain it; otherwise an empty string.
+    """Return the last text in ``shown``; an empty string if the new response contains this text.
 
-    ``shown``: the texts that the client has received. ``again``: the texts of the new response. A text in ``again``
-    repeats only one text in ``shown``, because two replies often begin with the same words.
+    ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each text in ``again``
+    counts as the repeat of only one text in ``shown``, because two replies often begin with the same words.
     """
     left = [*again]
     for text in shown[:-1]:
@@ -48,7 +51,9 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove the text, or else a text that begins with it, from ``left``. Return False if there is none."""
+    """Remove ``text`` from the list ``left``. If ``text`` is missing, remove one text that begins with ``text``. Return
+    False if ``left`` has neither.
+    """
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False
@@ -57,7 +62,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with ``text``, in place of the deleted events of a run."""
+    """Return SSE events that contain ``text``. They are used in place of the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
@@ -68,7 +73,9 @@ def as_log(text: str) -> list[bytes]:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the client received before the end; all stored events if this is unknown."""
+    """Return the stored events that the client received before the end of the run. If this is unknown, return all
+    stored events.
+    """
     if end is None or end.shown is None:
         return [*stored]
     unshown = unshown_events(stored, end.shown)

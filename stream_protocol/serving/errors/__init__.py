@@ -1,5 +1,5 @@
-"""Explains an exception in one plain sentence. The log and the terminal show the sentence. The client gets the sentence
-only if the app allows this.
+"""Explains an exception in one plain sentence, for the log and the terminal. The app decides whether the client gets
+this sentence.
 
 Where to change what:
 

@@ -1,5 +1,6 @@
-"""Logs an error in one line, with its traceback at debug level. Filters log records of libraries that repeat an
-error."""
+"""Logs an error in one line, with its traceback at debug level. Also drops log records in which a library repeats this
+error.
+"""
 
 import logging
 from typing import Final
@@ -22,8 +23,9 @@ OMITTED: Final = "…"
 
 
 class Quoting:
-    """Argument of a log record: a text that may quote a chat. ``redacted``: the text for the JSON log, which must not
-    quote a chat."""
+    """Argument of a log record: a text that may quote a chat. ``redacted``: the text without the quotation, for the
+    JSON log.
+    """
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
@@ -40,7 +42,7 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def is_new(record: logging.LogRecord) -> bool:
-    """Logging filter. Returns False for a record in which a library repeats an error that ``log_error`` has logged."""
+    """Logging filter. Returns False for a record in which a library repeats an error that ``log_error`` logs."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not create
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)
@@ -57,7 +59,10 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def quiet_unconfigured_log() -> None:
-    """Drops repeated errors from stderr in a process that configures no logging. In such a process, Python prints log
-    records with ``logging.lastResort``. Handlers of the app still get all records."""
+    """Drops repeated errors from stderr in a process that configures no logging.
+
+    In such a process, Python prints log records with ``logging.lastResort``. This function adds a filter to that
+    handler. Handlers of the app still get all records.
+    """
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_new)

@@ -1,4 +1,4 @@
-"""Finds the tool, model or agent that raised an exception, and the failed line of the app's code."""
+"""Finds the tool, model or agent that raised an exception, and the line of the app's code in its traceback."""
 
 import sysconfig
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 def find_origin(error: BaseException) -> Origin | None:
     """Return the innermost tool, model or agent in whose method the exception was raised; otherwise ``None``.
 
-    A tool is also the origin of exceptions in the tool's callbacks, and of exceptions that ADK raises because of the
-    tool's result. A tool that runs another agent is not the origin of the agent's exceptions.
+    A tool is also the origin of exceptions in its callbacks, and of exceptions that ADK raises because of its result.
+    If a tool runs another agent, this agent is the origin of its own exceptions.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
@@ -39,7 +39,9 @@ def is_of_session_store(error: BaseException) -> bool:
 
 
 def app_line(error: BaseException) -> str | None:
-    """Return the innermost line of the app's own code in the traceback, such as ``agent.py, line 8``."""
+    """Return the innermost line of the app's own code in the traceback, such as ``agent.py, line 8``. Returns ``None``
+    if the traceback has no such line.
+    """
     found: str | None = None
     for frame, line in _frames(error):
         file = frame.f_code.co_filename
@@ -49,7 +51,7 @@ def app_line(error: BaseException) -> str | None:
 
 
 def stated_problem(error: BaseException) -> tuple[str, str] | None:
-    """Return the message and the place of a Python or YAML syntax error; ``None`` for other errors."""
+    """Return the message of a Python or YAML syntax error, and its file and line; ``None`` for other errors."""
     match error:
         case SyntaxError(msg=str() as problem, filename=str() as file, lineno=int() as line) if file[:1] != "<":
             return problem, _place(file, line)

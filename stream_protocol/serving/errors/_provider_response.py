@@ -1,5 +1,7 @@
-"""Reads the error response of a model's provider from the exception of google-genai, openai, anthropic or litellm. None
-of these libraries is imported."""
+"""Reads the error response of a model's provider from an exception of google-genai, openai, anthropic or litellm.
+
+None of these libraries is imported.
+"""
 
 import ast
 import json
@@ -31,7 +33,7 @@ class ProviderResponse:
 
     @property
     def name(self) -> str:
-        """The HTTP status and the most general code."""
+        """The HTTP status and the first of ``codes``, such as ``429 RESOURCE_EXHAUSTED``."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 
@@ -57,7 +59,7 @@ def read_response(error: BaseException) -> ProviderResponse | None:
 
 
 def message_of(message: str) -> str:
-    """If an error's text is JSON, return its message. Return any other text unchanged."""
+    """If an error's text is a JSON object, return the ``message`` in it. Return any other text unchanged."""
     try:
         parsed = json.loads(message) if message.startswith("{") else None
     except (ValueError, RecursionError):
@@ -74,7 +76,9 @@ def _body_in(message: str) -> Any:
 
 
 def _objects(value: Any, depth: int = 4) -> Iterator[dict[str, Any]]:
-    """Yield all objects in a JSON value, inner objects first, down to ``depth`` levels."""
+    """Yield all objects in a JSON value, down to ``depth`` levels of nesting. Inner objects come before outer
+    objects.
+    """
     if depth == 0:
         return
     if isinstance(value, dict):

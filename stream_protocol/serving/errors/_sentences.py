@@ -1,7 +1,7 @@
 """Builds a plain sentence for each error that ends a run. The sentence names the cause and says what to do.
 
-The kind of an error depends on its origin (tool, model or agent), its class, and the provider's response. The error's
-text is searched only if the library gives no other information.
+The sentence depends on three facts: the origin of the error (tool, model or agent), its class, and the provider's
+response. The error's text is searched only if a library gives no other information.
 """
 
 import re
@@ -63,11 +63,11 @@ _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL
 
 
 def explain_error(error: BaseException, *, quoting: bool = True) -> str:
-    """Returns one plain sentence for developers: why a run failed, and what to do. The sentence has one line.
+    """Returns one plain sentence for developers, on one line: why a run failed, and what to do.
 
     API keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a
     provider, a tool or a user. So use ``ChatService(on_error=explain_error)`` only if users may read such texts. With
-    ``quoting=False``, the sentence quotes nothing, and names errors by their classes and HTTP statuses.
+    ``quoting=False``, the sentence quotes nothing: it names errors by their classes and HTTP statuses.
     """
     check_instance("error", error, BaseException, "an exception")
     check_flag("quoting", quoting)
@@ -99,23 +99,26 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def error_name(error: BaseException) -> str:
-    """Returns the code that the model or the agent has reported, or else the exception's class. Quotes no text of the
-    error."""
+    """Returns the error code that the model or the agent has reported. Without a code, returns the name of the
+    exception's class. Contains no text of the error.
+    """
     code = error.code if isinstance(error, AgentRunError) else None
     return code if code and _NAME.fullmatch(code) else type(error).__name__
 
 
 def explain_missing_key(error: BaseException) -> str | None:
-    """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. Quotes no text of
-    the error."""
+    """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. The sentence
+    contains no text of the error.
+    """
     origin = find_origin(error)
     model = origin if isinstance(origin, BaseLlm) else None
     return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return the sentence for a tool's result that ADK cannot convert, because a key is not a string; ``None`` for
-    other errors."""
+    """Return the sentence for a tool's result with a key that is not a string; ``None`` for other errors. ADK cannot
+    convert such a result.
+    """
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
@@ -147,7 +150,7 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
 
 
 def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
-    """Return the sentence for an exception of a model's client; ``None`` for an unknown kind."""
+    """Return the sentence for an exception of a model's client; ``None`` if the kind of the exception is unknown."""
     if (missing := _explain_missing_key(error, model)) is not None:
         return missing
     name = _model_name(error, model)
@@ -232,7 +235,6 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """Return the class names of the error and its causes, with their base classes."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):
@@ -247,7 +249,7 @@ def _model_name(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
-    """Return the environment variable with the provider's API key. All providers follow one naming rule."""
+    """Return the name of the environment variable for the provider's API key, such as ``OPENAI_API_KEY``."""
     provider = getattr(error, "llm_provider", None)
     if not isinstance(provider, str) or not provider:
         modules = (type(error).__module__, type(model).__module__)
@@ -259,7 +261,7 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _server(error: BaseException, name: str) -> str:
-    """Return a phrase for the server to which the failed request was sent."""
+    """Return a phrase for the server to which the failed request was sent, such as ``localhost:8000 for my-model``."""
     try:
         # Exceptions of aiohttp have a `host`. Those of httpx, openai and anthropic have a `request`. litellm's
         # `request` is made up.
@@ -277,8 +279,10 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 
 def _description(error: BaseException, *, quoting: bool) -> str:
-    """Return the exception's text, and the file and line of the app's code that raised it. Without ``quoting``, return
-    the exception's class instead of its text. The result does not end with a full stop."""
+    """Return the exception's text, and the file and line of the app's code that raised the exception.
+
+    Without ``quoting``, the class of the exception replaces its text. The result does not end with a full stop.
+    """
     if quoting:
         return located_text(error)
     name = type(error).__name__
@@ -286,8 +290,11 @@ def _description(error: BaseException, *, quoting: bool) -> str:
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type and text, with the file and line of the failed code if these are known. The result
-    does not end with a full stop."""
+    """Return the exception's type and text, with the file and line of the app's code that raised the exception, if
+    these are known.
+
+    The result does not end with a full stop.
+    """
     if (stated := stated_problem(error)) is not None:
         problem, place = stated
         return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"

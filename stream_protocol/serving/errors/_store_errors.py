@@ -1,4 +1,4 @@
-"""Provides ``is_unreachable``, which tells an unavailable store from a wrong request to the store."""
+"""Provides ``is_unreachable``, which distinguishes an unavailable store from a wrong request to the store."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def is_unreachable(error: BaseException) -> bool:
     """Return True if the error means that a store is unavailable at present. For any other error, the request may be
     wrong.
 
-    A database code (SQLSTATE or SQLite) alone decides. Without a code, the class of the error decides. Drivers and
-    SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and exception groups are also checked.
+    If the error has a database code (SQLSTATE or SQLite), only the code decides. Without a code, the class of the error
+    decides. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and exception groups are also checked.
     """
     errors = [*_with_causes(error)]
     if any(_has_lost_connection(each) for each in errors):
@@ -98,7 +98,6 @@ def _has_lost_connection(error: BaseException) -> bool:
 
 
 def _judged_by_code(error: BaseException) -> bool | None:
-    """Return True if the database code means an unavailable store, ``None`` without a code."""
     for name in ("sqlstate", "pgcode"):
         if isinstance(state := getattr(error, name, None), str):
             return state.startswith(_SQLSTATES)

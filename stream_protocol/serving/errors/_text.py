@@ -22,8 +22,8 @@ MAX_PROBLEMS: Final = 3
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is truncated after a whole word. Of a traceback, only the exception is returned. Control characters
-    are escaped. ``known``: words that look like API keys but are not.
+    A longer text is cut after a whole word. If the text is a traceback, only the exception at its end is returned.
+    Control characters are escaped. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)
@@ -43,7 +43,7 @@ def _raised(traceback: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return ``str(error)``, or an empty text if its ``__str__`` method raises."""
+    """Return ``str(error)``, or an empty text if the exception's ``__str__`` method raises."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the method of any class
@@ -77,7 +77,9 @@ def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
 
 
 def _validation_problems(error: BaseException) -> str | None:
-    """Return the problems of a pydantic ``ValidationError``, without the refused values and without links."""
+    """Return the problems that a pydantic ``ValidationError`` lists, without the refused values and pydantic's links.
+    Returns ``None`` for other exceptions.
+    """
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return None
     try:
@@ -88,14 +90,16 @@ def _validation_problems(error: BaseException) -> str | None:
 
 
 def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of the first problems of a ``ValidationError``, and the number of remaining problems."""
+    """Return the texts of the first ``MAX_PROBLEMS`` problems of a ``ValidationError``, and the number of the other
+    problems.
+    """
     texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
     more = len(problems) - len(texts)
     return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return the text of one problem of a ``ValidationError``, with the field's name."""
+    """Return the text of one problem in a ``ValidationError``, with the name of the field."""
     place = f"`{'.'.join(map(str, problem['loc']))}`" if problem["loc"] else ""
     match problem["type"]:
         case "missing":

@@ -7,16 +7,17 @@ Where to change what:
 - ``_routes``: paths and ``identify``.
 - ``_endpoints``: the handler of each route.
 - ``_request_body``: size and memory limits of request bodies (413, 503).
-- ``_stream_response``, ``_client_connection``: the streaming response, keep-alive comments, clients that do not read.
-- ``_sliced_response``: other large responses.
+- ``_stream_response``: the streaming response of a chat request.
+- ``_client_connection``: keep-alive comments, and clients that stop reading or disconnect.
+- ``_sliced_response``: other large responses, such as a stored chat.
 - ``_cross_origin``: CORS.
-- ``_web_app``: a complete app with the page.
+- ``_web_app``: a complete app with the built-in page.
 - ``_trusted_origins``: decides which sites may change data.
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: error responses as text or JSON.
-- ``_hooks``: the app's hooks, and a warning for apps without ``identify``, in which all visitors are one user.
-- ``_metrics_page``: ``/metrics``.
+- ``_hooks``: calls the app's hooks ``identify`` and ``prepare``. Logs a warning if remote visitors share one user.
+- ``_metrics_page``: the route ``/metrics`` for Prometheus.
 """
 
 from stream_protocol.serving.http._chat_router import chat_router

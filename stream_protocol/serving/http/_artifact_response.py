@@ -1,8 +1,8 @@
-"""Sends artifacts over HTTP in such a way that they cannot run scripts in the page's origin.
+"""Sends artifacts over HTTP, with headers that keep an artifact from running scripts in the page's origin.
 
 A model or a tool may create HTML with scripts, an SVG, or a file with a wrong media type. So the headers forbid the
-browser to run scripts, and to guess another media type. The browser shows only plain images, audio, video and text, and
-downloads other files.
+browser to run scripts in an artifact, and to guess another media type. The browser shows only images (but not SVG),
+audio, video and plain text. It downloads all other files.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ SAFE_HEADERS: Final = (
 
 
 def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
-    """Return a response with the artifact's content and file name. Raises ``ChatRequestError`` (429, 503) if the
-    content exceeds the limit of ``memory``."""
+    """Return a response with the artifact's content and file name.
+
+    The content counts toward the memory limit of ``memory``. Raises ``ChatRequestError`` (429, 503) above the limit.
+    """
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
     filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
@@ -48,11 +50,11 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:
-    """Return the URL with which links to artifacts begin. ``path``: the path of the chat endpoint.
+    """Return the start of the URLs of artifacts. ``path``: the path of the chat endpoint.
 
-    Returns ``None`` without a path, and for a page that signs in with an ``Authorization`` header. A browser does not
-    send this header when it loads an image. For a page of another origin, the URL is complete. For the same origin, it
-    is only the path, which also works behind a proxy.
+    For a page of the same origin, this is only the path, which also works behind a proxy. For a page of another origin,
+    it is a complete URL. Returns ``None`` if ``path`` is ``None``, or if the request has an ``Authorization`` header: a
+    browser does not send this header when it loads an image.
     """
     if path is None or "authorization" in request.headers:
         return None

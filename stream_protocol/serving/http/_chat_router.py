@@ -15,32 +15,32 @@ from stream_protocol.serving.http._service_lifespan import ServiceLifespan
 
 
 def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -> APIRouter:
-    """Returns the chat endpoint for a FastAPI app: ``app.include_router(chat_router(agent))``.
+    """Returns a FastAPI router with the chat endpoint: ``app.include_router(chat_router(agent))``.
 
     The router has these routes. ``prefix`` and ``dependencies`` of ``include_router`` apply to all of them.
 
     * ``POST {path}``, to which ``useChat`` posts
-    * ``GET``, ``PATCH`` and ``DELETE {path}/{id}``
+    * ``GET``, ``PATCH`` and ``DELETE {path}/{id}``, for one chat
     * ``GET {path}/{id}/stream``
     * ``POST {path}/{id}/stop``
     * ``POST {path}/{id}/steer``
     * ``GET {path}/{id}/artifacts/{name}``
     * ``GET {path}s``, the list of chats
-    * ``GET /healthz``, 200 while the process lives
-    * ``GET /readyz``, 503 if the process starts no more runs, or if a store that each run needs does not respond
+    * ``GET /healthz``, 200 while the process runs
+    * ``GET /readyz``, 503 while the server shuts down, or while a store that every run needs does not respond
 
     The router's lifespan starts and closes the service. ``include_router`` adds this lifespan to the app's lifespan.
-    When the server shuts down, the runs are stopped and stored.
+    When the server shuts down, the service stops the active runs and stores their texts.
 
-    ``target``: an agent, an ``App`` or a ``Runner``, for a ``ChatService`` with default options; or your own
-    ``ChatService``. ``options``: see ``RouteOptions``.
+    ``target``: your ``ChatService``. For an agent, an ``App`` or a ``Runner``, the router creates a ``ChatService``
+    with default options. ``options``: see ``RouteOptions``.
 
-    Raises ``StreamProtocolError`` for a wrong value. If the app's ``CORSMiddleware`` refuses an origin of
-    ``allow_origins``, the app does not start.
+    Raises ``StreamProtocolError`` for a wrong value. If the option ``allow_origins`` has an origin that the app's
+    ``CORSMiddleware`` refuses, the app does not start.
 
-    The response to a refused request is a 4xx with one short plain sentence, which the client shows. The sentence is
-    plain text, or ``{"error": …}`` on routes that return JSON. If a run fails after its stream has begun, the stream
-    ends with one masked ``error`` chunk.
+    A refused request gets a 4xx with one short plain sentence, which the client shows. The sentence is plain text, or
+    ``{"error": …}`` on routes that return JSON. If a run fails after its stream has begun, the stream ends with one
+    ``error`` chunk, which does not contain the exception's text.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     lifespan = ServiceLifespan(service, options.get("allow_origins", ()))
@@ -75,7 +75,7 @@ class _AppResponse(Response):
 
 
 def _sent_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
-    """Return a FastAPI path operation, whose dependencies run before the ASGI app sends the response."""
+    """Return a FastAPI path operation that sends the response of ``app``, after FastAPI has run the dependencies."""
 
     async def respond(_request: Request) -> Response:
         return _AppResponse(app)

@@ -1,4 +1,4 @@
-"""Sends a response in slices, pauses for a slow client, and stops when the client disconnects."""
+"""Sends a response in slices. Waits while the client reads slowly, and stops when the client disconnects."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ warning for each write after the fourth."""
 
 
 class ReaderCutOffError(Exception):
-    """Raised to end a response in the middle of its body. The reason is already logged and counted."""
+    """Raised to end a response in the middle of its body. The code that raises this exception has already logged the
+    reason.
+    """
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. Sending a chunk needs one call of ``send``, and no timer."""
+    """The sending side of one HTTP connection."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -56,7 +58,9 @@ class ClientConnection:
         await self._send_message({"type": "http.response.start", "status": status, "headers": headers})
 
     async def send(self, body: bytes) -> None:
-        """Send a part of the body, in slices. Waits until the client has read most of the earlier parts."""
+        """Send a part of the body, in slices. If the client reads slowly, waits until it has read most of the previous
+        parts.
+        """
         for begin in range(0, len(body), SLICE_BYTES):
             piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
             await self._send_message({"type": "http.response.body", "body": piece, "more_body": True})
@@ -70,10 +74,11 @@ class ClientConnection:
         await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
-        """Send keep-alive comments, and check that the client reads.
+        """Send keep-alive comments, and check that the client reads. Runs until it is cancelled.
 
-        A comment is sent after ``keep_alive`` seconds without data, but not while data waits for a slow client.
-        ``look``: called at least every ``STALLED_SECONDS``; may raise to end the response.
+        ``keep_alive``: seconds without data after which a comment is sent; ``None`` for no comments. No comment is sent
+        while data waits for a slow client. ``look``: function that is called at least every ``STALLED_SECONDS``, and
+        may raise an exception to end the response.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``.
         """
@@ -118,8 +123,9 @@ async def send_while_connected(
 ) -> None:
     """Call ``work``, which sends a response over the client's connection.
 
-    Cancels ``work`` if the client disconnects or reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
-    ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
+    ``work`` is cancelled if the client disconnects, if the client reads nothing for ``STALLED_SECONDS``, or if
+    ``cut_off`` is set. ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise
+    ``ReaderCutOffError``.
     """
     connection = ClientConnection(send)
     try:
@@ -144,7 +150,9 @@ async def send_while_connected(
 
 
 async def send_head(response: Response, send: Send) -> None:
-    """Send only the status and the headers, for a ``HEAD`` request, which Starlette allows on each ``GET`` route."""
+    """Send only the status and the headers of ``response``. This is the response to a ``HEAD`` request, which Starlette
+    allows on each ``GET`` route.
+    """
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

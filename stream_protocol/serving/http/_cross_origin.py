@@ -1,4 +1,4 @@
-"""CORS: responds to preflights, and adds the headers with which pages of other origins can read responses."""
+"""CORS: responds to preflights, and adds the headers that let pages of other origins read responses."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -31,9 +31,9 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of ``origins`` send requests, change data and read responses.
 
-    Pages of a named origin may send the user's cookies. Pages that only ``*`` allows must not. Responses to other
-    origins have no CORS headers. Starlette's ``CORSMiddleware`` would let all allowed pages send cookies, even pages
-    that only another middleware allows. ``methods``: the HTTP methods of the path.
+    Pages of an origin in ``origins`` may send the user's cookies. If ``origins`` has ``*``, pages of any other origin
+    may send requests without cookies. Responses to refused origins have no CORS headers. ``methods``: the HTTP methods
+    of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -64,7 +64,7 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """Return the headers with which a page of ``origin`` can read a response; empty if it must not."""
+        """Return the CORS headers that let a page of ``origin`` read a response; empty if the page must not read it."""
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
             return {}

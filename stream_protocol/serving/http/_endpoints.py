@@ -61,7 +61,9 @@ P = ParamSpec("P")
 def _errors_as_text(
     method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Decorate a method, so that its errors become responses in plain text or JSON, with the text of ``on_error``."""
+    """Decorate a method of ``ChatEndpoints``. An exception then becomes a response in plain text, or in JSON if
+    ``as_json``.
+    """
     with_errors = json_errors if as_json else plain_text_errors
 
     @wraps(method)
@@ -75,30 +77,33 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def unknown_chat_response() -> Response:
-    """Returns the JSON of a stored chat for a chat that this user does not have. A new, a deleted, and another user's
-    chat get the same response."""
+    """Returns the 404 response for a chat that this user does not have.
+
+    A new chat, a deleted chat and another user's chat get the same response: ``{"messages": [], "error": …}``.
+    """
     refusal = unknown_chat_refusal()
     return JSONResponse({"messages": [], "error": str(refusal)}, refusal.status)
 
 
 class ChatEndpoints:
-    """The methods of a ``ChatService`` over HTTP. Each method takes a request, and returns the response for
+    """The methods of a ``ChatService`` over HTTP. Each method takes a Starlette request, and returns the response for
     ``useChat``.
 
-    Use it in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
-    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The app closes
-    the service in its lifespan.
+    Use ``ChatEndpoints`` in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette
+    endpoints or Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The
+    app closes the service in its lifespan.
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
-    Pages of this server and of ``allow_origins`` may change data. A change by any other page is refused (403). In
-    FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also handles preflights.
+    Pages of this server and of ``allow_origins`` may change data. A change by any other page is refused (403).
+    ``ChatEndpoints`` does not handle CORS preflights. In FastAPI and Starlette, name the origins in the app's
+    ``CORSMiddleware`` instead of ``allow_origins``.
 
-    For a refused request, a method returns a 4xx with one short plain sentence, which the client shows. The sentence is
-    plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any other failure
-    is logged, and the response is a 500 with the text of the service's ``on_error``. By default, this text is masked.
-    An empty ``user_id`` is refused (401). Requests above the limits of the service are refused (429): see
-    ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
+    A refused request gets a 4xx with one short plain sentence, which the client shows. The sentence is plain text, or
+    ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any other exception is logged, and
+    the response is a 500 with the text that the service's hook ``on_error`` returns. By default, this text does not
+    show the exception. An empty ``user_id`` is refused (401). Requests above the limits in ``ServiceLimits`` are
+    refused (429). The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
     def __init__(
@@ -130,10 +135,10 @@ class ChatEndpoints:
         """Handles a ``POST`` of ``useChat``. The response is a UI message stream.
 
         ``overrides``: settings for this request, or a function that returns them, like ``prepare`` of ``chat_router``.
-        The function is called after the body was read. An ``HTTPException`` of the function is not caught.
-        ``artifact_path``: the first part of the path of the app's route for ``artifact``. The rest of the route's path
-        must be ``/{chat_id}/artifacts/{name}``. The agent's files are sent as links to this route. With ``None``, the
-        files are sent as bytes.
+        The function is called after the body was read. If the function raises an ``HTTPException``, ``respond`` raises
+        it too. ``artifact_path``: for an app with the route ``{artifact_path}/{chat_id}/artifacts/{name}``, which calls
+        the method ``artifact``. The agent's files are then sent as links to this route. With ``None``, the files are
+        sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
@@ -150,15 +155,16 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Returns the running response of a chat, from its start. If no response is running, the status is 204."""
+        """Returns the stream of the chat's active run, from the first chunk. If no run is active, the status is 204."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat. The status is 202, even if no run is active, and 404 if this user has no such
-        chat."""
+        """Stops the active run of a chat. The status is 202, even if no run is active. It is 404 if this user has no
+        such chat.
+        """
         await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
@@ -167,13 +173,14 @@ class ChatEndpoints:
     async def steer(
         self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
     ) -> Response:
-        """Gives a message of the user to the chat's active run.
+        """Delivers a user message to the chat's active run.
 
-        The body is the message, ``{"id", "parts"}``, optionally with the client's ``context`` and ``state``.
+        The body is an object with the message's ``id`` and ``parts``. The keys ``context`` and ``state`` are optional,
+        as in the body of ``respond``.
 
-        The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id", "reason"}``. ``overrides``: see ``respond``. The overrides determine the agent that gets
-        the message.
+        The response is ``{"type": "delivered", "id": …}``. If no run accepts messages, the response is ``{"type":
+        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. The overrides also select the agent
+        that gets the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
@@ -186,15 +193,16 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "failed": […],
-        "state": {…}}``.
+        """Returns the messages and the state of a chat: ``{"messages": […], "versions": […], "stopped": […], "failed":
+        […], "state": {…}}``.
 
-        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
-        messages whose run was stopped. ``failed``: the messages whose run ended with an error, see ``FailedMessage``.
-        If the agent had shown nothing, ``stopped`` or ``failed`` has the id of the user message instead. An empty list
-        is left out.
-        ``state``: absent if the service has no ``shared_state``. If this user has no such chat, the response is a 404
-        with an empty ``messages`` and an ``error``. A chat does not exist before its first message.
+        ``versions``: the alternatives of edited or regenerated messages, see ``MessageVersions``. ``stopped``: the ids
+        of assistant messages whose run was stopped. ``failed``: the assistant messages whose run ended with an error,
+        see ``FailedMessage``. If such a run has no assistant message, ``stopped`` or ``failed`` contains the id of the
+        user message. Each of these three keys is absent if it would be empty.
+        ``state``: the session state that the client shares with the agent; absent if the service has no
+        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
+        ``error``. A chat exists only after its first message.
 
         ``artifact_path``: see ``respond``.
         """
@@ -206,11 +214,12 @@ class ChatEndpoints:
     async def choose_version(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Chooses a version of a message. The body is ``{"version": ID}``, with one of the ids in ``versions`` of
-        ``history``.
+        """Switches a chat to another version of an edited or regenerated message.
 
-        Returns the chat with this version, in the format of ``history``. The status is 404 if this user has no such
-        chat or version, 409 while a response is running, and 422 for a wrong body.
+        The body is ``{"version": ID}``, with one of the ids in ``versions`` of the method ``history``.
+
+        Returns the chat with the chosen version, in the format of ``history``. The status is 404 if this user has no
+        such chat or version, 409 while a response is running, and 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
@@ -220,10 +229,11 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Writes session state that the client shares with the agent. The body is an object with the keys that change.
+        """Writes session state that the client shares with the agent.
 
-        Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat, and 413 or 422 for
-        values that ``SharedState`` does not allow.
+        The body is an object with the keys that change and their new values. The response is the new state: ``{"state":
+        {…}}``. The status is 404 if this user has no such chat. It is 413 or 422 for values that ``SharedState`` does
+        not allow.
         """
         await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
@@ -231,15 +241,15 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
-        """Returns the user's chats, newest first.
+        """Returns a page of the user's chats. The chat that changed last is first.
 
-        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running", "waiting"}], "nextCursor",
-        "hasArchived"}``, see ``ListedChat`` and ``ChatListPage``. The URL's query may have the following keys. A wrong
-        value is refused (422).
+        The response is an object with ``chats``, ``nextCursor`` and ``hasArchived``, see ``ChatListPage``. Each chat is
+        a ``ListedChat``: ``id``, ``title``, ``updatedAt``, ``archived``, ``running`` and ``waiting``. The URL's query
+        may have the following keys. A wrong value is refused (422).
 
         * ``limit``, the number of chats in the response
-        * ``search``, a text that the titles contain
-        * ``archived``, ``true`` for the archived chats
+        * ``search``, a text that the title must contain
+        * ``archived``, ``true`` for only the archived chats
         * ``cursor``, the ``nextCursor`` of the previous response
         """
         await self._admit(request, user_id)
@@ -256,11 +266,11 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives the chat. A run of the chat may be active.
+        """Changes the title of a chat, or archives the chat, also during a run.
 
-        The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
-        response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a
-        wrong body.
+        The body is an object with the optional keys ``title`` and ``archived``. A ``null`` title restores the generated
+        title. The response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and
+        422 for a wrong body.
         """
         await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
@@ -268,7 +278,7 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat, and deletes the chat with its artifacts.
+        """Stops the active run of a chat, and deletes the chat with its artifacts.
 
         The status is 204, or 404 if this user has no such chat.
         """
@@ -278,10 +288,10 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
-        """Returns an artifact of a chat, with headers that forbid the artifact to run scripts in the page's origin.
+        """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The URL's query may have ``version``; by default, the newest version is returned. The status is 404 if this user
-        has no such chat or artifact.
+        The URL's query may have a ``version``. The default is the artifact's newest version. The status is 404 if this
+        user has no such chat or artifact.
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
@@ -309,11 +319,11 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse a request without a user, a request above the user's limit, and a change by an untrusted page of
-        another site.
+        """Refuse three kinds of requests: without a user, above the user's limit, and changes by a page of an untrusted
+        site.
 
-        Reads and drops the body of a refused request. ``counted``: False for a stop, which is allowed even above the
-        limit.
+        The body of a refused request is read and dropped. ``counted``: False if the user's limit does not apply, as for
+        a stop.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
@@ -331,7 +341,6 @@ class ChatEndpoints:
 
 
 def _parse_choice(body: bytes) -> str:
-    """Return the version id in the body of ``choose_version``. Raises ``ChatRequestError`` (400, 422)."""
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version

@@ -1,8 +1,7 @@
 """Runs code at the beginning of a server's shutdown.
 
-uvicorn ends the app's lifespan only after all responses have ended, so the lifespan cannot end an open stream. Without
-this module, uvicorn would wait for the whole run, or its parent process would kill it. So this code runs at the signal
-that stops the server.
+uvicorn ends the app's lifespan only after all responses have ended, so the lifespan cannot end an open stream. This
+module runs the app's code at the signal that stops the server. Otherwise, uvicorn would wait until the run has ended.
 """
 
 import asyncio
@@ -17,16 +16,17 @@ EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def a_server_handles_exit_signals() -> bool:
-    """Return True if a handler for SIGTERM is set."""
+    """Return True if the process has a handler for SIGTERM, as in a server."""
     return callable(signal.getsignal(signal.SIGTERM))
 
 
 @contextmanager
 def on_exit_signal(action: Callable[[], None]) -> Iterator[None]:
-    """Call ``action`` in the event loop at each signal that stops the server. The server's own handler also runs.
+    """Context manager: calls ``action`` in the event loop at each signal that stops the server. The server's own
+    handler also runs.
 
-    Does nothing outside the main thread, and for a signal without a handler. A server whose attribute ``ends_streams``
-    is True ends the streams itself.
+    Does nothing outside the main thread, and for a signal without a handler. Also does nothing if the server's handler
+    belongs to an object with ``ends_streams = True``, because this server ends the streams itself.
     """
     loop, is_active = asyncio.get_running_loop(), True
     replaced: list[tuple[signal.Signals, Callable[[int, FrameType | None], object], Callable[..., None]]] = []

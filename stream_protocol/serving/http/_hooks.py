@@ -1,4 +1,6 @@
-"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the settings of the run."""
+"""Calls the app's hooks for a request: ``identify`` returns the user's id, and ``prepare`` returns the settings of the
+run.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,17 @@ hook raises ``ChatRequestError``."""
 
 
 def local_user(_request: Request) -> str:
-    """Returns the id of the only user of a local server, ``"local"``. If a request for this user comes from another
-    machine, the server logs a warning once."""
+    """Returns ``"local"``, the id of the only user of a local server. This function is the default ``identify`` hook.
+
+    At the first request from another machine, the server logs a warning.
+    """
     return LOCAL_USER
 
 
 def header_user(name: str) -> Identify:
     """Returns an ``identify`` hook that reads the user's id from a header, which a proxy sets for signed-in users.
 
-    Use this hook only if all requests come through this proxy, and the proxy removes the header from requests of
+    Use this hook only if all requests come through this proxy. The proxy must remove the header from the requests of
     clients. A request must have the header exactly once. A request without the header is refused (401). A request that
     has the header more than once is also refused, because one value may come from the client. Raises
     ``StreamProtocolError`` for an invalid header name.
@@ -69,9 +73,10 @@ async def identify_user(identify: Identify, request: Request) -> str:
 
 
 def require_user(user_id: str) -> None:
-    """Raise ``ChatRequestError`` (401) for an empty user id, and for an id that some session stores cannot keep.
+    """Raise ``ChatRequestError`` (401) for an invalid user id.
 
-    All users with an empty id would share their chats. Raises ``StreamProtocolError`` for an id that is not a string.
+    An id is invalid if it is empty, has more than ``MAX_USER_ID_LENGTH`` characters, or has control characters. All
+    users with an empty id would share their chats. Raises ``StreamProtocolError`` for an id that is not a string.
     """
     if user_id is not None:
         check_text("user_id", user_id)
@@ -96,14 +101,19 @@ logger = logging.getLogger(__name__)
 
 
 class SharedUserWarning:
-    """Logs a warning once if a request from another machine gets the local user's chats."""
+    """Logs a warning once if a remote request has the user id ``"local"``, because all remote visitors then share one
+    user's chats.
+    """
 
     def __init__(self) -> None:
         self._is_logged = False
 
     def look_at(self, request: Request, user_id: str) -> None:
-        """Log the warning for the first remote request. A client without an IP address counts as local. The client may
-        be a proxy, so the addresses in the headers are also checked."""
+        """Log the warning if this request comes from another machine, and if the warning was not logged yet.
+
+        A proxy on this machine may have forwarded the request, so the addresses in the headers are also checked. A
+        client without an IP address counts as local.
+        """
         if self._is_logged or user_id != LOCAL_USER:
             return
         host = next((address for address in _addresses(request) if _is_remote(address)), None)
@@ -120,7 +130,6 @@ class SharedUserWarning:
 
 
 def _addresses(request: Request) -> list[str]:
-    """Return the addresses of the client and of the proxies' clients."""
     client = [] if request.client is None else [request.client.host]
     return [*client, *_listed(request, "x-forwarded-for", "x-real-ip")]
 
@@ -134,10 +143,10 @@ def _is_remote(host: str) -> bool:
 
 
 def is_developer(request: Request, user_id: str) -> bool:
-    """Return True for a request from this machine to an app without ``identify``.
+    """Return True for a request from this machine to an app without an ``identify`` hook.
 
-    All addresses, host names and the page's origin must be loopback. A proxy may replace ``Host`` and forward no
-    address. Then only the ``Origin`` shows that a request comes from another machine.
+    All addresses, all host names and the page's origin must be loopback. The origin is checked because a proxy may
+    replace ``Host`` and forward no address: only ``Origin`` then shows that the page is on another machine.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False

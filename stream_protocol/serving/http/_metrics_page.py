@@ -24,8 +24,8 @@ REMEMBERED_SECONDS: Final = 1.0
 class MetricsPage:
     """ASGI middleware that serves ``/metrics``. ``read``: returns the text with the metrics; called in a thread.
 
-    Put it around the whole app, but inside the middleware that checks host names. The app's CORS rules then do not
-    apply, so pages of other sites cannot read the metrics.
+    Put this middleware around the whole app, but inside the middleware that checks host names. The app's CORS rules
+    then do not apply to ``/metrics``, so pages of other sites cannot read the metrics.
     """
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:

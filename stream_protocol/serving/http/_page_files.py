@@ -1,4 +1,4 @@
-"""Serves the files of the built page, compressed and with cache headers."""
+"""Serves the files of the built-in page, compressed and with cache headers."""
 
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ def page_files(directory: Path) -> ASGIApp:
 
 
 class _PageFiles(StaticFiles):
-    """Static files. A compressed form is sent if it exists."""
+    """Static files. If a file also exists in compressed form, the compressed form is sent."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")
@@ -34,7 +34,9 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best coding that the client accepts and that has a file; ``None`` for a range of the file."""
+        """Return the best content coding that the client accepts and for which a compressed file exists. Returns
+        ``None`` if no coding fits, or if the client requests a range of the file.
+        """
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))

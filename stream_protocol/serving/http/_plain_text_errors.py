@@ -27,11 +27,14 @@ def _mask(_error: BaseException) -> str:
 def plain_text_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint. A ``ChatRequestError`` then becomes a response with the text and the status of the error.
+    """Wrap an endpoint, so that its exceptions become responses in plain text.
 
-    Other exceptions become a 500 with the text of ``error_text``, which is masked by default. Security headers forbid
-    browsers to show these responses in a frame, or to guess another media type. An ``HTTPException`` is not caught,
-    because only the app's own hooks raise it.
+    A ``ChatRequestError`` becomes a response with the text and the status of the error. Another exception becomes a 500
+    with the text that ``error_text`` returns. The default ``error_text`` does not show the exception. An
+    ``HTTPException`` is not caught, because only the app's own hooks raise it.
+
+    All responses of the endpoint get security headers. They forbid browsers to show the response in a frame, and to
+    guess another media type.
     """
     return _with_error_responses(endpoint, error_text, PlainTextResponse)
 
@@ -39,7 +42,9 @@ def plain_text_errors(
 def json_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint that returns JSON: see ``plain_text_errors``. Error responses are ``{"error": …}``."""
+    """Wrap an endpoint that returns JSON, as ``plain_text_errors`` wraps other endpoints. The body of an error response
+    is ``{"error": …}``.
+    """
     return _with_error_responses(endpoint, error_text, _json_error)
 
 

@@ -1,8 +1,8 @@
 """Reads request bodies. Each body has a size limit, and all bodies together have a memory limit.
 
-If a server responds before it has read the body, a browser reports a network error and does not show the response. So
-the body of a refused request is read to its end and dropped. The size and the time of this reading are limited, because
-a hostile client could send forever.
+If a server responds before it has read the body, a browser reports a network error instead of the response. So the body
+of a refused request is read to its end and dropped. This reading is limited in size and time, because a hostile client
+could send forever.
 """
 
 import asyncio
@@ -43,10 +43,11 @@ BUSY_SECONDS: Final = 5
 class RequestBodies:
     """Reads request bodies, within a memory limit for all bodies.
 
-    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
-    arrive, are parsed and are processed. A body that does not fit is refused with 503. If its user's bodies would take
-    more than half of the memory, it is refused with 429. The received bytes and the parsed values are counted, not the
-    ``Content-Length``.
+    ``max_body_bytes``: a larger body is refused (413).
+
+    ``max_bytes_in_flight``: the memory for all bodies while they are received, parsed and processed. Received bytes and
+    parsed values count, not the ``Content-Length``. A body that does not fit into this memory is refused (503). If the
+    bodies of one user would take more than half of this memory, the user's new body is refused (429).
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
@@ -67,8 +68,8 @@ class RequestBodies:
     ) -> AsyncIterator[ChatRequest]:
         """Context manager: reads and parses a chat request. The body counts as memory until the context ends.
 
-        ``of_chat``: if given, the body is one user message for the chat with this id. Raises ``ChatRequestError`` like
-        ``parse_chat_request``, and with 413, 415, 429 and 503.
+        ``of_chat``: a chat id if the body is only one user message for this chat. Raises ``ChatRequestError`` like
+        ``parse_chat_request``, and also with the statuses 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
@@ -82,21 +83,27 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
-        """Context manager: reads a body of any media type. The body counts as memory until the context ends. ``hint``:
-        the last words of the error for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429,
-        503)."""
+        """Context manager: reads a body of any media type. The body counts as memory until the context ends.
+
+        ``hint``: the last words of the error for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
+        429, 503).
+        """
         with self._in_flight.share(user_id) as share:
             yield await _read(request, min(limit, self._max_body_bytes), hint, share.take)
 
     async def read_small_json(self, request: Request, limit: int, hint: str) -> bytes:
-        """Returns a small JSON body, whose memory is not counted. ``hint``: see ``read_file``. Raises
-        ``ChatRequestError`` (413, 415)."""
+        """Returns a JSON body of at most ``limit`` bytes. Its memory is not counted. ``hint``: see ``read_file``.
+
+        Raises ``ChatRequestError`` (413, 415).
+        """
         async with dropping_body_if_refused(request):
             _require_json(request)
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in slices, between which other tasks run. Only one slice of all bodies is parsed at a time."""
+        """Parse a body in short slices, between which other tasks run. Only one slice is parsed at a time; slices of
+        several bodies alternate.
+        """
         while True:
             async with self._turn:
                 try:
@@ -118,16 +125,18 @@ def _too_large_for_all() -> ChatRequestError:
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns a small body of any media type, whose memory is not counted. ``hint``: see ``read_file``. Raises
-    ``ChatRequestError`` (413)."""
+    """Returns a body of any media type and at most ``limit`` bytes. Its memory is not counted.
+
+    ``hint``: see ``RequestBodies.read_file``. Raises ``ChatRequestError`` (413).
+    """
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Return the body of a request. ``take``: called with the size of each received part.
 
-    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the exceptions of ``take``, after it has
-    dropped the rest.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and any ``ChatRequestError`` that ``take`` raises.
+    In both cases, the rest of the body is first read and dropped.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -151,7 +160,9 @@ async def _read(request: Request, limit: int, hint: str, take: Callable[[int], N
 
 @asynccontextmanager
 async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
-    """Context manager: read and drop the body if the code inside refuses the request."""
+    """Context manager: if the code inside raises ``ChatRequestError`` or ``HTTPException``, reads and drops the
+    request's body.
+    """
     try:
         yield
     except (ChatRequestError, HTTPException):
@@ -162,8 +173,11 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 
 
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
-    """Read and drop the rest of the body, within the limits. ``read``: the number of bytes already read. A client that
-    waits for ``100 Continue`` sends no body after a refusal."""
+    """Read and drop the rest of the body, at most ``MAX_DROPPED_BYTES``, for at most ``DROPPING_SECONDS``.
+
+    ``read``: the number of bytes already read. If no byte was read and the request has ``Expect: 100-continue``,
+    nothing is dropped, because this client sends no body after a refusal.
+    """
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return
     with anyio.move_on_after(DROPPING_SECONDS):
@@ -186,8 +200,10 @@ def _declared_length(request: Request) -> int:
 
 
 def _require_json(request: Request) -> None:
-    """Refuse media types other than JSON, and compressed bodies. A page of another origin can send JSON only after a
-    CORS preflight."""
+    """Raise ``ChatRequestError`` (415) for media types other than JSON, and for compressed bodies.
+
+    JSON protects against foreign pages: a page of another origin can send it only after a CORS preflight.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)

@@ -1,4 +1,4 @@
-"""Returns the body of a response as an iterator, for frameworks such as Django."""
+"""Provides ``response_body``: the body of a response as an iterator, for frameworks such as Django."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,10 +10,11 @@ from stream_protocol.wire import check_callable
 
 
 def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
-    """Returns an iterator of the body of a Starlette response. The iterator yields each part that the response sends.
-    The response runs in a separate task, which waits until the reader has taken each part. Closing the iterator counts
-    as a disconnect. Raises ``ConnectionError`` if the response ends before its body is complete. Let this exception
-    close the connection, so that the client notices the missing end.
+    """Returns an asynchronous iterator over the body of a Starlette response.
+
+    The response runs in a separate task, which waits until the caller has taken each part. Closing the iterator cancels
+    the response, as if the client had disconnected. Raises ``ConnectionError`` if the response ends before its body is
+    complete. Let this exception close the connection, so that the client notices the missing end.
     """
     check_callable("response", response, ("scope", "receive", "send"), expected="a response of Starlette")
     return _body(response)
@@ -48,5 +49,4 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """The ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

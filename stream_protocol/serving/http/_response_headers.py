@@ -1,4 +1,6 @@
-"""Security headers, which limit what a browser may do with a response. Only this library's responses get them."""
+"""Security headers, which limit how a browser may use a response. They are added to the responses of this library, not
+to the app's other responses.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -46,7 +48,9 @@ PAGE_HEADERS: Final = {
 
 
 class ResponseHeaders:
-    """ASGI middleware that adds ``headers`` to every response. Existing headers are not replaced."""
+    """ASGI middleware that adds ``headers`` to every response. A header that the response already has is not
+    replaced.
+    """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app

@@ -100,8 +100,10 @@ DEFAULTS: Final[RouteOptions] = {
 def chat_routes(
     service: ChatService, on_request: Callable[[], None] = _nothing, /, **options: Unpack[RouteOptions]
 ) -> list[Route]:
-    """Return the routes of ``chat_router``. The caller starts and closes the service. ``on_request``: called for each
-    request to a chat."""
+    """Return the routes of ``chat_router`` as a list. The caller starts and closes the service.
+
+    ``on_request``: called for each request to a chat route, but not for ``/healthz`` and ``/readyz``.
+    """
     check_option_names(options, DEFAULTS)
     given: RouteOptions = {**DEFAULTS, **options}
     path, identify, prepare = given["path"], given["identify"], given["prepare"]
@@ -150,7 +152,8 @@ def _route(
 ) -> Route:
     """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the path parameters in ``suffix``.
 
-    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``: the URL path without ``suffix``.
+    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, which is the request's URL path without
+    ``suffix``.
     """
     parameters = re.findall(r"{(\w+)", suffix)
 

@@ -30,10 +30,10 @@ LEVELS_OF_PARTS: Final = 4
 
 
 class SlicedResponse(Response):
-    """Sends a large body in slices, each when the client has read the previous one.
+    """Sends a large body in slices. Each slice is sent after the client has read most of the previous one.
 
-    ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: counts the body toward the
-    memory limit. The memory is released when the response ends, also after a disconnect.
+    ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: the share of the memory
+    limit that the body takes. It is released when the response ends, also after a disconnect.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -68,8 +68,10 @@ class SlicedResponse(Response):
 
 
 def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]) -> SlicedResponse:
-    """Return a response with ``content`` as its body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the
-    memory limit."""
+    """Return a response with ``content`` as its body. Its size counts toward the memory limit of ``memory``.
+
+    Raises ``ChatRequestError`` (429, 503) if the body exceeds the limit.
+    """
     memory.take(len(content))
     return SlicedResponse(_slices_of(content), memory=memory, headers={**headers, "content-length": str(len(content))})
 
@@ -78,7 +80,8 @@ def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
     """Yield the JSON of ``{"messages": […]}`` in small pieces, with ``others`` as additional keys.
 
     A chat may have hundreds of megabytes, and other tasks can only run between two pieces. A piece has at most
-    ``SLICE_BYTES``, unless one member of a message part is larger. A file (``DataUrl``) is encoded when it is sent.
+    ``SLICE_BYTES``, unless one member of a message part is larger. A file (``DataUrl``) is encoded only when its piece
+    is taken.
     """
     return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 
@@ -89,8 +92,11 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value in small pieces. ``levels``: objects and lists down to this depth are yielded member by
-    member. A long text is yielded in several pieces."""
+    """Yield the JSON of a value in small pieces.
+
+    ``levels``: the nesting depth down to which the members of objects and lists are yielded separately. A long text is
+    yielded in several pieces.
+    """
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):
@@ -116,7 +122,9 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
 
 
 def _json(value: Any) -> bytes:
-    """Return the JSON of a value. A name or an id in an event may have lone surrogates, which become U+FFFD."""
+    """Return the JSON of a value. Replaces lone surrogates with U+FFFD, because a name or an id in an event may have
+    them.
+    """
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:

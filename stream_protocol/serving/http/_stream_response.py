@@ -50,11 +50,12 @@ class UIMessageStreamResponse(Response):
 
     ``content``: an asynchronous iterable of bytes or chunks. Bytes, as from ``stream_sse``, are sent unchanged. Chunks,
     as from ``stream_chunks``, are encoded, and ``[DONE]`` is added. ``content`` is iterated in the task of the request.
-    If the client disconnects, ``content`` is closed. If ``content`` raises, the client gets one masked ``error`` chunk,
-    and the exception is logged. If the client reads nothing for ``STALLED_SECONDS``, its connection is closed.
-    ``keep_alive``: as in ``chat_router``. ``headers``: additional headers, which override the defaults.
+    If the client disconnects, ``content`` is closed. If ``content`` raises, the exception is logged, and the client
+    gets one ``error`` chunk without the exception's text. If the client reads nothing for ``STALLED_SECONDS``, its
+    connection is closed. ``keep_alive``: as in ``chat_router``. ``headers``: additional headers, which override the
+    defaults.
 
-    Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.
+    Raises ``TypeError`` if ``content`` is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """
 
     def __init__(
@@ -107,8 +108,10 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """Count the memory of a response that the client still reads ``UNCOUNTED_SECONDS`` after its end. Raise
-        ``ReaderCutOffError`` above the memory limit."""
+        """Count the memory of a response that ended ``UNCOUNTED_SECONDS`` ago, and that the client still reads.
+
+        Raises ``ReaderCutOffError`` if all counted memory exceeds the limit.
+        """
         if reader.memory is None or not (size := reader.kept_bytes()):
             return
         now = monotonic()
@@ -125,7 +128,7 @@ class UIMessageStreamResponse(Response):
 
 
 async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[bytes]:
-    """Yield the content as SSE bytes. Closing this generator also closes the content."""
+    """Yield ``content`` as SSE bytes. Closing this generator also closes ``content``."""
     iterator = aiter(content)
     chunks = False
     try:

@@ -1,15 +1,14 @@
-"""Finds the site of the page that sent a request, and refuses changes from other sites.
+"""Finds the site of the page that sent a request, and refuses changes by pages of other sites.
 
-A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. It only hides the
-response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page cannot
-read the response.
+A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The browser only hides
+the response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page
+cannot read the response.
 
 Four parts together refuse requests of foreign pages:
 
-- ``_admit`` has the rule for changes. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
-  ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
-- ``_cross_origin`` has the rule for reads. It responds to preflights, and adds the CORS headers to responses. It passes
-  on all other requests.
+- This module refuses changes. ``admit`` checks requests to all routes: chats, Inspector, replay server and
+  ``/metrics``. ``admit_headers`` checks requests of other frameworks.
+- ``_cross_origin`` decides about reads. It responds to preflights, and adds the CORS headers to other responses.
 - ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
 - ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """
@@ -42,12 +41,12 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request.
+    """Compare the page that sent a request with this server: ``same-origin``, ``same-site`` or ``cross-site``.
 
-    Browsers send it in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send the header,
-    some proxies remove it, and with plain HTTP only loopback addresses get it. Then the host of ``Origin`` is compared
-    with ``Host``, like in Go's ``http.CrossOriginProtection``. A request without both headers comes from a program that
-    is not a browser, and counts as ``same-origin``.
+    Browsers send the result in the header ``Sec-Fetch-Site``, which no page can change. The header is missing in older
+    browsers, behind some proxies, and for plain HTTP to an address that is not loopback. In these cases, the host of
+    ``Origin`` is compared with ``Host``, as in Go's ``http.CrossOriginProtection``. A request without
+    ``Sec-Fetch-Site`` and ``Origin`` does not come from a browser, and counts as ``same-origin``.
     """
     lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
@@ -63,10 +62,11 @@ def page_site(headers: Headers) -> PageSite:
 def permission_of(
     origin: str, allowed: Collection[str], cors: CORSMiddleware | None = None, method: str = ""
 ) -> Permission | None:
-    """Return the kind of requests that pages of ``origin`` may send; ``None`` if they must not send any.
+    """Return the kind of requests that pages of ``origin`` may send: with or without cookies. Returns ``None`` if these
+    pages must not send requests.
 
-    If ``allowed`` only contains ``*``, requests must not have cookies. ``cors``: the app's ``CORSMiddleware``, which
-    may also allow the origin for this ``method``.
+    If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, they must not.
+    ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP method ``method``.
     """
     by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:
@@ -79,9 +79,11 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if such a page has sent a request that only reads data, otherwise False. With ``also_reads``, also
-    refuse reads. An origin is trusted if ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's
-    ``CORSMiddleware`` allows it.
+    Returns True if a page of an untrusted site has sent a request that only reads data. Returns False for all other
+    requests. With ``also_reads``, all requests by pages of untrusted sites are refused.
+
+    A site is trusted if ``trusted`` contains its origin. It is also trusted if the app's ``CORSMiddleware``, or a
+    ``CrossOrigin`` around the route, allows its origin.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))
@@ -89,14 +91,15 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
 
 
 def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
-    """Apply the rule of ``admit`` to a request of another framework. Raise ``ChatRequestError`` (403)."""
+    """Check a request of another framework, as ``admit`` does. Raises ``ChatRequestError`` (403)."""
     raw = [(_header_bytes(name.lower()), _header_bytes(value)) for name, value in headers]
     _ = _admit(method, Headers(raw=raw), trusted, None, also_reads=False)
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which matches no allowed
-    origin."""
+    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which no allowed origin
+    contains.
+    """
     return text.encode("latin-1", errors="replace")
 
 
@@ -117,8 +120,10 @@ def _admit(
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
-    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``, because it would
-    also refuse the preflights of this origin."""
+    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``.
+
+    The middleware would refuse the preflights of this origin before they reach the chat routes.
+    """
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
     if refused:

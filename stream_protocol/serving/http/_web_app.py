@@ -1,5 +1,6 @@
-"""A complete app around the chat endpoint: with the page, CORS, security headers, and a shutdown that stops the
-runs."""
+"""A complete app around the chat endpoint, with the built-in page, CORS, security headers, and a shutdown that stops
+the runs.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -35,8 +36,11 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """A first message that the page offers to the user, with an optional title. The page shows all suggestions of one
-    ``group`` below the name of the group. For a suggestion with ``attach``, the user first chooses a file."""
+    """A first message that the page offers to the user: the text in ``prompt``.
+
+    ``title``: the text of the button, instead of ``prompt``. ``group``: a heading above all suggestions with this
+    group. ``attach``: True if the user must choose a file before the message is sent.
+    """
 
     title: NotRequired[str]
     group: NotRequired[str]
@@ -77,8 +81,8 @@ def create_app(
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
     ``page``: serve the built-in page.
-    ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
-    With ``"attach": True``, the page first asks for a file.
+    ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``. With
+    ``"attach": True``, the page first asks for a file.
     ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
     ``"interrupt"``.
 
@@ -88,7 +92,7 @@ def create_app(
 
     Raises ``StreamProtocolError`` for a wrong value.
 
-    When the server shuts down, the runs are stopped. The app waits some seconds until they have ended.
+    When the server shuts down, the app stops the active runs, and waits some seconds until they have ended.
     """
     check_flag("page", page)
     _check_suggestions(suggestions)
@@ -118,9 +122,10 @@ def app_around(
     allow_origins: Sequence[str],
     page: PageInfo | None,
 ) -> Starlette:
-    """Return an app with the given routes, CORS for ``allow_origins``, and the page, unless ``page`` is ``None``.
+    """Return an app with the given routes and CORS for ``allow_origins``. ``page``: the data for the built-in page;
+    ``None`` for an app without the page.
 
-    CORS covers the whole app, so a page of another origin can also read the error of an unknown path.
+    CORS covers the whole app, so that a page of another origin can also read the error for an unknown path.
     """
     origins = check_origins("allow_origins", allow_origins)
     cors = [Middleware(CrossOrigin, origins=origins)] if origins else []
@@ -163,6 +168,5 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``."""
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**API_HEADERS, **(error.headers or {})})

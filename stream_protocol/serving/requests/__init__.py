@@ -1,13 +1,13 @@
-"""Handles requests to the service, such as those for responses, histories, versions of messages, and deletions.
+"""Handles the requests to a service.
 
 Where to change what:
 
-- ``_lifecycle``: the states of a request for a response, from its arrival to its run.
-- ``_chat_reads``: histories, lists of chats, files, stops and deletions.
-- ``_steering``: user messages for an active run.
+- ``_lifecycle``: the states of a chat request, from its arrival to its run.
+- ``_chat_reads``: reads histories, lists of chats and files. Stops and deletes chats.
+- ``_steering``: steering messages, which are user messages to an active run.
 - ``_versions``: the choice of an earlier version of a message.
 - ``_page_values``: context and session state that the client sends.
-- ``_stored_response``: the response of a repeated request.
+- ``_stored_response``: the response to a repeated request.
 - ``_service_options``: the options of ``ChatService``.
 - ``_readiness``: the check of the stores for ``/readyz``.
 """

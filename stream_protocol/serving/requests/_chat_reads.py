@@ -55,7 +55,7 @@ class FailedMessage(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredChat:
-    """The content of a stored chat for a client."""
+    """A stored chat, as a client gets it."""
 
     messages: list[UIMessage]
     """The messages of the chat, as in a client that received each response live."""
@@ -71,7 +71,7 @@ class StoredChat:
 
 
 class ChatReads:
-    """Reads chats and artifacts. The number of concurrent reads is limited, to bound the memory."""
+    """Reads chats and artifacts. Limits the number of concurrent reads, to save memory."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._service = service
@@ -124,7 +124,7 @@ class ChatReads:
             return await load_artifact(self._service.runner, session, name, version)
 
     async def page(self, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool) -> ChatListPage:
-        """Returns a page of the user's chats, with ``running=True`` for a running response."""
+        """Returns a page of the list of the user's chats."""
         read = partial(
             list_chats, self._service.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived
         )
@@ -132,7 +132,7 @@ class ChatReads:
         return replace(page, chats=tuple(await self._with_running(user_id, page.chats)))
 
     async def change(self, key: ChatKey, changes: ChatChanges) -> ListedChat:
-        """Changes the details of a chat. Returns its new entry in the list of chats."""
+        """Changes the title or the archive mark of a chat. Returns its new entry in the list of chats."""
         change = partial(change_chat, self._service.runner, *key, checked_changes(changes))
         (chat,) = await self._with_running(key[0], [await self._service.store.read(key[0], change)])
         return chat
@@ -143,7 +143,9 @@ class ChatReads:
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
-    """Return the chat that a session contains. ``answered``: the idempotency key of the active run, if there is one."""
+    """Return the chat that a session contains. ``answered``: the idempotency key of the request that the active run
+    answers; ``None`` without an active run.
+    """
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
@@ -158,7 +160,9 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> Iterator[tuple[Turn, str]]:
-    """Yield each turn with the id of its last message that the client sees. ``shown``: the ids of these messages."""
+    """Yield each turn (a user message and its answers) with the id of its last message that the client sees. ``shown``:
+    the ids of all messages that the client sees.
+    """
     for turn in turns:
         message_id = next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None)
         if message_id is not None:
@@ -196,8 +200,9 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
 
 
 async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
-    """Claims a chat for a change without a run, so that no run begins during the change. ``interrupts``: True to stop
-    the chat's active run. If False, an active run raises ``ChatRequestError`` (409)."""
+    """Claims a chat for a change, so that no run begins during the change. ``interrupts``: True to stop an active run
+    of the chat. If False, raises ``ChatRequestError`` (409) for an active run.
+    """
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):

@@ -1,5 +1,6 @@
-"""Provides ``ServiceContext``: the objects of one service, which ``assemble`` creates from the options of
-``ChatService``."""
+"""Provides ``ServiceContext``, the internal objects of a service. ``assemble`` creates it from the options of
+``ChatService``.
+"""
 
 from __future__ import annotations
 
@@ -90,14 +91,15 @@ class ServiceContext:
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Ends the recovery of dead workers' runs, and waits until no run or request is active."""
+        """Stops recovering the runs of dead workers, and waits until no run or request is active."""
         self.executor.drain()
         while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs, then closes all stores, and the runner if the service has created it. ``in_progress``: the
-        service's unfinished method calls, which first get some time to finish."""
+        """Stops the runs, then closes all stores. Closes the runner, if the service has created it. ``in_progress``:
+        the unfinished method calls of the service, which first get some time to finish.
+        """
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."
@@ -211,8 +213,9 @@ def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> 
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
-    """Return the engine; ``None`` if it does not support the app's agents. Raises ``StreamProtocolError`` for an
-    unsuitable ``history`` or ``run_log``."""
+    """Return the engine; ``None`` if it does not support the agents of the app. Raises ``StreamProtocolError`` if the
+    engine cannot work with the options ``history`` or ``run_log``.
+    """
     engine = given["engine"]
     if engine is None:
         return None
@@ -232,8 +235,9 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a steering message that the last run has not read. If this turn is refused, the next run reads
-    the message."""
+    """Begins a run with a user message that came too late for the last run. If the new run is refused, the next run
+    reads the message.
+    """
     _ = service.tasks.start(_begin_turn(service, key, turn))
 
 

@@ -1,7 +1,7 @@
 """Provides ``RequestLifecycle``: the states of one chat request, and the transitions between them.
 
-Each state is one method, which returns the next state: see ``TRANSITIONS``. Any state can refuse the request with
-``ChatRequestError``. The request then releases its claim, which is the right to begin a run in the chat.
+Each state has one method, which returns the next state: see ``TRANSITIONS``. In any state, the request can be refused
+with ``ChatRequestError``. It then loses its claim, the right to begin a run in the chat.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ refused."""
 
 
 class RequestState(Enum):
-    """The states through which a chat request goes, from first to last."""
+    """The states of a chat request, from first to last."""
 
     ADMITTED = auto()
     """The request has arrived. The service computes its idempotency key."""
@@ -106,11 +106,11 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One chat request. Call ``respond`` once.
 
-    ``begins_run=False``: the request only gets a response that already runs for the same idempotency key.
+    ``begins_run=False``: the request begins no run, and only gets the running response to an equal request.
     ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
-    then stored without a reply.
+    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request affects the request: its
+    message is then stored, but gets no reply.
     """
 
     _incoming: Incoming
@@ -157,7 +157,8 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request waits for long, the response begins without chunks. A later refusal becomes an ``error`` chunk.
+        If the request must wait for long, the response begins without chunks. If the request is refused after that, the
+        response is one ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -184,7 +185,9 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim and the places within the limits, unless a run has started with them."""
+        """Release the claim, and the places of the request within the limits of requests and runs. If a run has
+        started, the run keeps them.
+        """
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:
@@ -368,8 +371,9 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Record stored answers to tool calls as accepted. Accept the request once its message, or all its answers, are
-    stored. If the user stops the run before that, the request is refused, although its denials are stored."""
+    """Accept a request when its input is stored: the message, or all answers to tool calls. If the user stops the run
+    before its input is stored, the request is refused, even if denials were stored.
+    """
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:
@@ -377,7 +381,7 @@ def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
 
 
 def _repeats_newest_answers(request_plan: RequestPlan) -> bool:
-    """Return True if the request repeats the chat's newest answers to tool calls."""
+    """Return True if the request repeats the newest answers to tool calls in the chat."""
     return (
         isinstance(request_plan, NothingToRun) and request_plan.repeats == "answers" and not request_plan.is_superseded
     )

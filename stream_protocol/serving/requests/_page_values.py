@@ -1,4 +1,4 @@
-"""Values that the client sends to the agent: context for one turn, and shared state."""
+"""Values that the client sends to the agent: context for one request, and shared session state."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
-    """Validates the request's context and state against the app's types, and returns the request with the validated
-    values. Raises ``ChatRequestError`` (413, 422) for invalid values."""
+    """Validates the context and the session state in a request against the types of the app. Returns the request with
+    the validated values. Raises ``ChatRequestError`` (413, 422) for invalid values.
+    """
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
         with service.audit.acting(user_id, request.id, "context") as note:
@@ -38,12 +39,14 @@ async def checked_request(service: ServiceContext, user_id: str, request: ChatRe
 
 
 def page_context(service: ServiceContext, request: ChatRequest) -> Any:
-    """Return the validated context of a request; ``None`` without context, or if the app declares no type for it."""
+    """Return the validated context of a request; ``None`` without context, or if the app declares no type
+    for context.
+    """
     return request.body.get(CONTEXT_KEY) if service.context is not None else None
 
 
 async def write_state(service: ServiceContext, user_id: str, chat_id: str, changes: Any) -> dict[str, Any]:
-    """Writes the client's changes of a chat's shared state: see ``ChatService.write_state``."""
+    """Writes the client's changes of the session state: see ``ChatService.write_state``."""
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "state") as note:
         shared = service.shared_state
@@ -55,7 +58,7 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state changes of a steering message. The active or next run applies them."""
+    """Stores the state changes that come with a steering message. The active or next run applies them."""
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 
@@ -72,6 +75,8 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the shared state for the client, including the client's pending writes."""
+    """Return the session state that the client may read. Contains values from the client even if no run has applied
+    them.
+    """
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})

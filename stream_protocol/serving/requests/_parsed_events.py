@@ -1,4 +1,4 @@
-"""Provides ``chunks_of``, for servers with a transport other than SSE."""
+"""Provides ``chunks_of``, for servers that do not use SSE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def chunks_of(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """Yield the chunks of SSE events. Closing this generator also closes ``events``."""
+    """Yield the chunks in SSE events. Closing this generator also closes ``events``."""
     try:
         async for piece in events:
             for chunk in parse_sse(piece):

@@ -1,4 +1,4 @@
-"""Provides ``Readiness``."""
+"""Provides ``Readiness``, the check of the stores for readiness probes."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and make a write that changes nothing, which fails on a read-only standby."""
+    """Read from the session store, and make a write that changes nothing. The write fails on a read-only standby."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

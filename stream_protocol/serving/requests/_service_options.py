@@ -1,4 +1,4 @@
-"""Options of ``ChatService``, and checks of options and arguments."""
+"""The options of ``ChatService``, and checks of options and arguments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 
 
 class ServiceOptions(ConverterOptions, total=False):
-    """Keyword options of ``ChatService``, in addition to those of the converter."""
+    """Keyword options of ``ChatService``, in addition to the options of the converter."""
 
     session_service: BaseSessionService | None
     """Store of the sessions.
@@ -165,8 +165,9 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError`` for an
-    invalid value, and ``TypeError`` for an unknown option."""
+    """Return the options of the service with their defaults, and the options of the converter. Raises
+    ``InvalidArgumentError`` for an invalid value, and ``TypeError`` for an unknown option.
+    """
     check_option_names(options, ServiceOptions.__annotations__)
     given: ServiceOptions = {**DEFAULTS, **options}
     values = dict[str, Any](given)

@@ -1,4 +1,4 @@
-"""Provides ``steer``."""
+"""Provides ``steer``, which sends a user message to an active run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ accepts messages. ``waiting-for-tool-results``: no run is active, because the ag
 
 
 class SteeringOutcome(TypedDict):
-    """The outcome of a steering message, in the AI SDK's terms."""
+    """The outcome of a steering message: a user message to an active run. Uses the AI SDK's terms."""
 
     type: Literal["delivered", "not-delivered"]
     """``delivered``: the message is stored. The agent reads it in the active run, or begins the next turn with it."""
@@ -40,17 +40,18 @@ class SteeringOutcome(TypedDict):
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True if the request is only a new message. An edit would rewind the session. An answer to a tool call may
-    have to end the call."""
+    """Return True if the request is only a new message. An edit, or a message with answers to tool calls, cannot steer
+    a run.
+    """
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages wait, 503
-    if the run does not reply.
+    """Sends the message of a request to a run. First stores the request's state changes. The model call that reads the
+    message then also has the new state.
 
-    The state is stored first, so that the model call which reads the message has the state. If an earlier request has
-    delivered this message, the state is not stored again. The agent or the client may have changed the state since.
+    If the message was already delivered, the state changes are not stored again, because newer values may exist. Raises
+    ``ChatRequestError``: 429 if too many messages wait, 503 if the run does not reply.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:
@@ -106,12 +107,14 @@ async def _plan(service: ServiceContext, request: ChatRequest, user_id: str, ove
 
 
 def _waits(planned: Planned, message_id: str) -> bool:
-    """Return True if the message was accepted, but no agent has read it."""
+    """Return True if a run has accepted the message and no agent has read it."""
     return planned.transcript is not None and any(each.id == message_id for each in planned.transcript.waiting)
 
 
 def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
-    """Return the reason why a message was not delivered. ``reply``: the active run's reply, if there is a run."""
+    """Return the reason why a message was not delivered. ``reply``: the reply of the active run; ``None`` without a
+    run.
+    """
     if reply == "aborted":
         return "aborted"
     turn = planned.transcript.current if planned.transcript is not None else None

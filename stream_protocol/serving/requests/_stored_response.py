@@ -1,4 +1,4 @@
-"""Provides ``stored_response``."""
+"""Provides ``stored_response``, the response to a repeated request."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is m
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
-    """Returns the stored response of a repeated request, as SSE events. Raises ``ChatRequestError`` (429, 503) above
-    the memory limit."""
+    """Returns the stored response to a repeated request, as SSE events. Raises ``ChatRequestError`` (429, 503) if the
+    response exceeds the memory limit.
+    """
     options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
     memory = service.memory.share(incoming.user_id)
     memory.take(await service.memory.size_of(stored.events))
@@ -46,7 +47,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
 
 
 def _error_text(events: Sequence[Event]) -> str | None:
-    """Return the error text that the client received at the end of the run; ``None`` if the run did not fail, or if the
+    """Return the error text that the client received at the end of the run. ``None`` if the run did not fail, or if the
     text is not stored. ``events``: the stored response.
     """
     if not events or not is_failure(events[-1]):
@@ -56,7 +57,7 @@ def _error_text(events: Sequence[Event]) -> str | None:
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
-    """Yield the events, and drop each sent event. Release the memory at the end."""
+    """Yield the events. Drop each event after it was sent, and release the memory at the end."""
     with memory:
         events.reverse()
         while events:

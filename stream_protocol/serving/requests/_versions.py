@@ -1,4 +1,4 @@
-"""Provides ``choose_version``."""
+"""Provides ``choose_version``, which continues a chat from an earlier version of a message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHOICE: Final = "choice"
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Makes a chat continue from an earlier version of a message: see ``ChatService.choose_version``.
 
-    The choice rewinds the session, and claims the chat, so that no run begins meanwhile.
+    Rewinds the session. During this, no run can begin in the chat.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -40,8 +40,9 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to which it must be rewound; ``None`` if the chat already continues from
-    this version."""
+    """Return the session, and the invocation to rewind to. The invocation is ``None`` if the chat already continues
+    from this version.
+    """
     session = await service.store.session(key)
     if session is None:
         raise unknown_chat_refusal()

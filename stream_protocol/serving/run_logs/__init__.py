@@ -1,35 +1,40 @@
-"""A run log stores each response while the response is written. This package contains the interface of a run log, and
-the run log in memory.
+"""Run logs, which store the SSE events of each response while the agent writes the response.
+
+A client that reconnects reads the response from the run log. A lease is a run's time-limited right to be the only
+active run of its chat. A worker is one server process.
 
 Where to change what:
 
 - ``_run_log``: the interface of a run log.
-- ``_event_buffer``: slow and late readers, the size of a response, and when readers get the end.
-- ``_event_list``: the events of one response. Joins text deltas into longer deltas if the events exceed a size limit.
-- ``_readers``: counts readers, and disconnects slow readers.
-- ``_load_run_log``: creates the run log of a URL.
-- ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: renews and ends the lease of a run, and detects its loss. Receives stops and messages from the store. See
+- ``_event_buffer``: the events of one response in this process, and the readers of the response.
+- ``_event_list``: the list of events in an ``EventBuffer``. Merges old text deltas if the list exceeds a size limit.
+- ``_readers``: counts the readers of a response, and disconnects slow readers.
+- ``_load_run_log``: creates the run log for a URL.
+- ``_shared_run_log``: the run log for several workers. Resumes and stops runs of other workers.
+- ``_lease``: renews and ends a lease, and detects its loss. Receives stop requests and messages from the store. See
   docs/redis.md.
-- ``_log_tail``: reads runs of other workers, and detects dead workers.
-- ``_log_writer``: writes runs for other workers.
+- ``_log_tail``: reads the responses of runs of other workers, and detects dead workers.
+- ``_log_writer``: copies the events of this worker's runs to the store, for readers on other workers.
 - ``_run_store``: the interface of a store for leases and logs.
-- ``_memory``: the run log of one process.
-- ``_post_replies``: messages from requests to runs of other workers, and the replies.
+- ``_memory``: the run log for a server with one worker.
+- ``_post_replies``: sends a request's messages to a run of another worker, and returns the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. Add its URLs to ``_load_run_log`` for ``serve``, and its public
-  names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without such a store.
+  test with ``RunLogConformance``: see docs/durable.md. Add the store's URLs, which ``serve`` accepts, to
+  ``_load_run_log``, and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log
+  without a ``RunStore``.
 
-An end passes through these places, in this order, until a reader on another worker gets it:
+The end of a response reaches a reader on another worker in these steps:
 
-1. ``Run`` (``runs/_run``) appends the last events and closes the log: an ``EventBuffer``, which withholds the end.
-2. ``LogWriter`` sends the last batch, which marks the log as complete.
-3. The store adds the batch. ``EventBuffer`` then gives the end to readers of this worker.
+1. ``Run`` (``runs/_run``) appends the last events to its ``EventBuffer``, and closes the buffer. Readers do not yet get
+   the end.
+2. ``LogWriter`` sends the last batch of events, which marks the log as complete.
+3. The store adds the batch. Readers on the run's worker then get the end.
 4. On the other worker, ``LogTail`` reads the batch, and closes its own ``EventBuffer``.
 5. ``SharedLease`` ends the lease.
 
-If the worker dies before step 3, ``WriterWatch`` finds that the lease is missing for too long. ``LogTail`` then ends
-the response with an error, or disconnects the readers because another worker recovers the run.
+If the worker dies before step 3, ``WriterWatch`` on the other worker finds that the lease has been missing for too
+long. ``LogTail`` then ends the response with an error. If another worker executes the run again, ``LogTail``
+disconnects the readers instead.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

@@ -1,8 +1,8 @@
-"""Keeps the SSE events of one response in this process, for one writer and any number of readers.
+"""The SSE events of one response in this process, for one writer and any number of readers.
 
-The writer never waits. A reader that is too far behind is disconnected. All readers share the events. A reader only has
-a position, and the bytes that are being sent. If the response exceeds a size limit, text deltas that every reader has
-read are joined into longer deltas, which later readers get.
+The writer never waits for readers. A reader that is too far behind is disconnected. All readers share one copy of the
+events. If the response exceeds a size limit, text deltas that every reader has read are merged into longer deltas.
+Readers that connect later get the longer deltas.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ START: Final = b'data: {"type":"start"'
 
 
 class EventBuffer:
-    """An append-only list of complete SSE events, each ending in a blank line.
+    """An append-only list of the SSE events of a response. Each event ends with a blank line.
 
-    ``on_readers``: called with the number of readers whenever this number changes, until ``forget_writer``.
+    ``on_readers``: a function that gets the number of readers whenever this number changes.
 
-    A reader that is too far behind (``bounds.max_backlog``) is disconnected. If there are more than
-    ``bounds.max_readers`` readers, the slowest reader is disconnected, and a warning is logged. After a disconnect, a
-    client can read the response again from its beginning.
+    A reader with too much unread data is disconnected: see ``LogBounds.max_backlog``. If there are more than
+    ``bounds.max_readers`` readers, the slowest reader is disconnected, and a warning is logged. A disconnected client
+    can read the response again from its beginning.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -44,7 +44,7 @@ class EventBuffer:
 
     @property
     def closed(self) -> bool:
-        """True if the response is complete. No more events are appended then."""
+        """True if the response is complete. No events are appended to a complete response."""
         return self._closed
 
     @property
@@ -59,26 +59,29 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the buffer is larger than ``bounds.max_size``. The writer must then append only the end of the
-        response."""
+        """True if the buffer is larger than ``bounds.max_size``. The writer may then append only the events that end
+        the response.
+        """
         return self.size > self._bounds.max_size
 
     @property
     def size(self) -> int:
-        """The bytes that the events take in memory."""
+        """The size of the stored events, in bytes."""
         return self._events.size
 
     @property
     def past(self) -> bytes:
-        """SSE events with the earlier content of the message that the response continues; empty for a new message."""
+        """SSE events with the content that the assistant message had before this response; empty for a new message."""
         return self._past
 
     def set_past(self, past: bytes) -> None:
-        """Sets ``past``, the earlier content of the message. Must be called before the first ``append``."""
+        """Sets ``past``: SSE events with the content that the assistant message had before this response. Must be
+        called before the first ``append``.
+        """
         self._past = past
 
     def append(self, *events: bytes) -> None:
-        """Adds events at the end, and wakes the readers. Never waits."""
+        """Adds events at the end, and wakes the readers. Does not wait for them."""
         if self._readers and not self.full:  # a full buffer only gets its end, and every reader may wait for the end
             self._readers.cut_off_slow()
         self._events.append(events)
@@ -92,39 +95,39 @@ class EventBuffer:
         self._wake()
 
     def forget_writer(self) -> None:
-        """Removes ``on_readers``, so that the buffer does not keep objects of the run in memory."""
+        """Removes the function ``on_readers``, so that the buffer does not keep the objects of the run in memory."""
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
-        """Disconnects all present and later readers, because this process cannot get the rest of the response."""
+        """Disconnects all current and future readers, because this process cannot get the rest of the response."""
         self._readers.cut_off_all()
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns the events from number ``position`` on; ``None`` if some of these events are joined with earlier
-        events. Does not copy the events: the caller must read them before the next ``append``."""
+        """Returns an iterator over the events from index ``position`` on; ``None`` if some of these events were merged
+        into longer events. Read the iterator before the next ``append``, because the events are not copied.
+        """
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
-        """Sets the number of events that are already copied to the run log's store.
+        """Sets the number of events that the store of the run log has.
 
-        The buffer joins only events that are copied and that every reader has read, because the store still needs the
-        other events from ``since``. Readers get the end of the response only when all events are copied. With ``None``,
-        the buffer does not wait for the store: it joins all events that every reader has read, and gives readers the
-        end immediately.
+        The buffer may merge old events into longer events to save memory. After this call, the buffer merges only
+        events that the store has. Readers get the end of the response only when the store has all events. With
+        ``None``, the buffer ignores the store.
         """
         self._copied = count
         if self._closed:
             self._wake()
 
     def events(self) -> Iterator[bytes]:
-        """Returns the events of the response so far, of which some may be joined into longer events. Does not copy the
-        events: the caller must read them before the next ``append``."""
+        """Returns an iterator over the events so far. Old events may be merged into longer events. Read the iterator
+        before the next ``append``, because the events are not copied.
+        """
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """Returns the response so far, as a list of few, long events. Its text deltas are joined: see
-        ``JoinedStream``."""
+        """Returns the response so far. Its text deltas are merged into few, long events."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]
@@ -132,16 +135,16 @@ class EventBuffer:
     def read(self, *, rebuild: bool = False) -> RunReader:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
-        Each item of the reader contains one event, or several events with a total of up to ``PIECE_BYTES``.
-        ``rebuild``: True for a client that lacks the earlier content of the message. Such a client gets ``past`` after
-        the first event, which is ``start``.
+        Each item that the reader yields contains one or more events, up to ``PIECE_BYTES`` in total. ``rebuild``: True
+        if the client lacks the content that the message had before this response. The client then gets ``past`` after
+        the ``start`` chunk.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more than ``position`` events, or the response is complete."""
+        """Waits until the buffer has more than ``position`` events, or the response is complete."""
         while self.count <= position and not self._closed:
             await self._next_wake()
 
@@ -151,7 +154,7 @@ class EventBuffer:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """Wait while the response is complete, and its end is not yet in the store."""
+        """If the response is complete, wait until the store has all its events."""
         while self._closed and self._copied is not None and self._copied < self.count:
             await self._next_wake()
 
@@ -189,8 +192,7 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Yield the events so far, joined into longer events, and move the cursor past them. All readers share the
-        longer events, so a slow reader keeps no others in memory."""
+        """Yield the events so far, merged into longer events, and move ``cursor`` past them."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:
@@ -218,7 +220,9 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return the number of events that may be joined, because all readers have read them and the store has them."""
+        """Return the number of events that may be merged into longer events. The store has these events, and all
+        readers have read them.
+        """
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 
@@ -230,12 +234,10 @@ class EventBuffer:
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:
-    """Return the events as one ``bytes`` object. A single event is not copied, so all readers share it."""
     return events[0] if len(events) == 1 else b"".join(events)
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """Return the size of a complete response; 0 before its end. With a weak reference, a reader does not keep the
-    buffer in memory."""
+    """Return the size of a complete response, in bytes; 0 while the response is being written."""
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

@@ -1,4 +1,4 @@
-"""Provides ``EventList``."""
+"""Provides ``EventList``, which stores the SSE events of one response."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -16,8 +16,11 @@ JOIN_AT_ONCE: Final = 4096
 
 
 class EventList:
-    """The events of one response, each kept once. Above a size limit, the oldest events are joined into longer events.
-    Methods take ``known``, the number of events that no reader needs in their original form."""
+    """The SSE events of one response. Above a size limit, the oldest events are merged into longer events, to save
+    memory.
+
+    ``known``, an argument of some methods: events with an index below ``known`` are not needed in their original form.
+    """
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
@@ -49,12 +52,12 @@ class EventList:
 
     @property
     def begin(self) -> int:
-        """The number of events at the beginning that are no longer kept in their original form."""
+        """The index of the first event that is stored in its original form."""
         return self._tail_begin
 
     @property
     def is_large(self) -> bool:
-        """True if the list is so large that events should be joined."""
+        """True if the list exceeds the size above which events are merged."""
         return self.size > self._join_above
 
     def append(self, events: Sequence[bytes]) -> None:
@@ -64,15 +67,16 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Joins some or all of the first ``known`` events, which all readers have read."""
+        """Merges up to ``JOIN_AT_ONCE`` events into longer events. Merges only events with an index below ``known``."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above
             self._join_above = max(above, min(self.size + above, self._bounds.max_size))
 
     def join(self, count: int, known: int) -> None:
-        """Joins the first ``count`` events that are not yet joined, at most ``JOIN_AT_ONCE``. Frees the original events
-        that no reader needs."""
+        """Merges up to ``JOIN_AT_ONCE`` more events with an index below ``count`` into longer events. Then removes the
+        original events with an index below ``known``.
+        """
         begin = self.joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self.joined.add(events)
@@ -85,19 +89,21 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """See ``first_piece``."""
+        """Returns the events from index ``position`` on, up to ``PIECE_BYTES`` in total. A larger event is returned
+        alone.
+        """
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events without copying them. The oldest events may be joined."""
+        """Returns an iterator over all events. The oldest events may be merged into longer events."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """Return the next events from index ``begin`` on: up to ``PIECE_BYTES``, or one larger event."""
+    """Return the events from index ``begin`` on, up to ``PIECE_BYTES`` in total. A larger event is returned alone."""
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])
@@ -108,5 +114,7 @@ def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
 
 
 def weight(events: Iterable[bytes]) -> int:
-    """Return the size of the events for ``LogBounds.max_backlog``. An event counts as at most 64 KiB."""
+    """Return the total size of the events in bytes. Each event counts as at most 64 KiB: see
+    ``LogBounds.max_backlog``.
+    """
     return sum(min(len(event), PIECE_BYTES) for event in events)

@@ -1,8 +1,8 @@
-"""The lease of one run of this worker: the right to be the active run of the chat.
+"""The lease of a run that this worker executes. A lease is the time-limited right to be the only active run of a chat.
 
-Each run of a chat has a fencing token, a number that is greater than those of earlier runs. By the token, a worker that
-was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL have
-no token. They also cannot change the lease in one atomic step with the run's phase, worker and stop.
+Each run of a chat has a fencing token: a number that is greater than the tokens of all earlier runs of the chat. A
+worker may lose its connection to the store for some time. The token then tells the worker if a newer run has taken the
+chat.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run, in a shared store. After ``claim``, the caller must run ``keep_until_released`` in a
-    task.
+    """The lease of one run in a store that several workers share. After ``claim``, the caller must run
+    ``keep_until_released`` in a task.
 
-    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. If the event loop was busy
-    for seconds, a late renewal still keeps the lease. Until this renewal succeeds, ``held`` is ``False``.
+    The lease is lost if it is not renewed in time, or if a newer run has taken the chat. A busy event loop may delay a
+    renewal by seconds. ``held`` is then False until the late renewal succeeds.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -65,11 +65,11 @@ class SharedLease:
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. A lost lease stays lost."""
+        """True if the lease was renewed in time. False if a renewal is late, and after the lease is lost."""
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
-        """Returns True if the run holds the lease. Waits for a late renewal."""
+        """Returns True if the run holds the lease. If a renewal is late, first waits for its result."""
         while not self.held and not self._lost and not self._released.is_set():
             self.renew_now()
             if self._settled is None:
@@ -87,8 +87,11 @@ class SharedLease:
         self.owner.log.ack(0)
 
     async def look_for_stop(self) -> None:
-        """Reads ``newest_stop``. To miss no stop, call it after the worker has begun to receive requests for
-        renewals."""
+        """Reads the id of the chat's newest stop from the store, and sets ``newest_stop``.
+
+        Later stops reach the worker through renewal requests, so call this method only when the worker receives these
+        requests.
+        """
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 
     def open(self) -> None:
@@ -96,19 +99,22 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to end the lease as soon as the store has all events of the run. Does not
-        wait."""
+        """Asks ``keep_until_released`` to end the lease as soon as the store has all events of the run. Returns
+        immediately.
+        """
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal. The store's reply shows stops, messages to the run, and readers in other
-        workers."""
+        """Requests an immediate renewal. The store's reply to a renewal contains stops, messages to the run, and the
+        number of other workers that read the run.
+        """
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease, and copies the run's events to the store. After ``release``, copies the remaining events,
-        and then ends the lease."""
+        """Renews the lease regularly, and copies the events of the run to the store. After ``release``, copies the last
+        events, and then ends the lease.
+        """
         add_run(self.run_id)
         writer = LogWriter(
             self._store,
@@ -132,15 +138,16 @@ class SharedLease:
         await self.free_in_store()
 
     async def free_in_store(self) -> None:
-        """Ends the lease in the store, if this run still holds it. A failure is only logged, because the lease then
-        expires."""
+        """Ends the lease in the store, if this run still holds the lease. If the store is unreachable, only logs a
+        warning. The lease then expires.
+        """
         try:
             await self._store.free(self._run)
         except RunLogError as error:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renew the lease regularly and on request. A slow reply does not delay the next renewal."""
+        """Renew the lease regularly and on request, until the lease is lost."""
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):
@@ -182,8 +189,9 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Mark the lease as renewed. Its lifetime begins at ``sent_at``, because the time of the store's work is
-        unknown."""
+        """Record a successful renewal. The new lifetime of the lease begins at ``sent_at``, the time when the renewal
+        was sent.
+        """
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()
@@ -194,8 +202,9 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Give up the run if enough attempts to renew the lease have failed. A worker that was too busy to try gets
-        more time."""
+        """End the run if all attempts to renew the lease have failed for ``LeaseTimes.time_to_renew`` seconds.
+        Otherwise, check again later.
+        """
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)

@@ -1,4 +1,4 @@
-"""Creates the run log that a URL names."""
+"""Creates the run log for a URL."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ POSTGRES: Final = ("postgres",)
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
-    """Checks that the store of a URL can be written to, and creates the run log. Must be called without a running event
-    loop.
+    """Creates the run log for a URL, after a check that its store accepts writes. Must be called while no event loop is
+    running.
 
-    ``prefix``: the prefix of all names in the store; ``None`` for the run log's default. ``lease``: the lifetime of a
-    lease in seconds.
+    ``prefix``: the prefix of all names in the store; ``None`` for the default prefix. ``lease``: the lifetime of a
+    lease in seconds. A lease is a run's right to be the only active run of its chat.
 
-    Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
-    ``ImportError`` if an extra is not installed.
+    Raises ``RunLogError`` if the store does not accept writes, ``StreamProtocolError`` for an unusable URL or prefix,
+    and ``ImportError`` if an extra is not installed.
     """
     check_text("url", url, expected="a URL")
     check_text("prefix", prefix, or_none=True)

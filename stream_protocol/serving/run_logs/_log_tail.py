@@ -1,7 +1,7 @@
-"""Reads the events of another worker's run from the store, for all readers in this process.
+"""Reads the events of a run that another worker executes, for all readers in this process.
 
-``_log_writer`` writes these events. In the store, events may be joined, a fail-over may lose data, and the run's worker
-may die. This module handles these cases, and decides when to stop reading.
+The other worker stores the events with ``_log_writer``. This module also handles merged events, lost events after a
+fail-over of the store, and the death of the other worker.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ BEGIN_SECONDS: Final = 2 * MAX_WAIT
 
 
 class WriterWatch:
-    """Checks the lease of another worker's run, and tells that worker that this process reads the run.
+    """Checks that a run of another worker still holds its lease: the right to be the active run of the chat. Also
+    registers this process as a reader of the run.
 
-    If the lease is missing, the worker is dead, or a fail-over of the store has lost the lease. So the run is lost only
-    after ``times.valid_without_renewal`` seconds. An unreachable store counts like a missing lease.
+    A lease is missing if the worker has died, or if a fail-over of the store has lost the lease. In the second case,
+    the worker restores the lease. Therefore, the run counts as lost only after ``times.valid_without_renewal`` seconds.
+    An unreachable store counts as a missing lease.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -58,12 +60,14 @@ class WriterWatch:
 
     @property
     def is_missing(self) -> bool:
-        """True while the run's lease is missing, or the store is unreachable."""
+        """True if the last check found no lease of the run, or if the store is unreachable."""
         return self._missing_since is not None
 
     @property
     def is_lost(self) -> bool:
-        """True if the run's lease was missing for too long, or if a newer run holds it."""
+        """True if the lease was missing for more than ``times.valid_without_renewal`` seconds, or if a newer run has
+        taken the chat.
+        """
         if self._missing_since is None:
             return False
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
@@ -89,22 +93,22 @@ class WriterWatch:
         return is_held
 
     def note_absence(self) -> None:
-        """Marks the store as unreachable. The lease is checked as soon as the store is reachable again."""
+        """Records that the store is unreachable. The next call of ``check_if_due`` reads the lease again."""
         self._missing_since = self._missing_since or _now()
         self._check_at = 0
 
     async def leave(self) -> None:
-        """Tells the run's worker that this process no longer reads the run."""
+        """Tells the worker of the run that this process no longer reads the run."""
         with suppress(RunLogError):
             watched = await self._store.watch(self._chat, self._run_id, reads=False)
             await self._store.request_renewal(watched.worker, self._run_id)
 
 
 class LogTail:
-    """Reads the events of another worker's run into ``buffer``, for all readers in this process.
+    """Copies the events of another worker's run into ``buffer``, from which all readers in this process read.
 
-    If that worker is lost (see ``WriterWatch``) and the response has no end, the response ends in an error. With
-    ``runs_are_recovered``, the readers are disconnected instead, because another worker continues the run.
+    If that worker dies before the response is complete, the response ends in an error. With ``runs_are_recovered``, the
+    readers are disconnected instead. Their clients can then reconnect to the worker that continues the run.
     """
 
     def __init__(
@@ -129,19 +133,21 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if this object stops reading before the end of the run. A new reader then needs a new ``LogTail``."""
+        """True if this object has stopped reading before the end of the response. A client that connects later needs a
+        new ``LogTail``.
+        """
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
-        """Returns True if the run holds its chat's lease, or has a stored log. Must be called once, before
-        ``follow``."""
+        """Returns True if the run is active, or if its events are still stored. Call this method once, before
+        ``follow``.
+        """
         is_held = await self._writer.check()
         self._count_readers(0)
         return is_held or self._writer.available is not None
 
     async def has_begun(self) -> bool:
-        """Waits until the first events are read. Returns False if the run is lost before that, so that there is no
-        response to read."""
+        """Waits for the first events of the run. Returns False if the run's worker died before the first event."""
         self._expected += 1
         self._cancel_timer()
         try:
@@ -154,7 +160,9 @@ class LogTail:
         return bool(self._received) or not (self._unwanted.is_set() or self.buffer.closed)
 
     async def follow(self) -> None:
-        """Reads events until the run has ended, or has no more readers in this process."""
+        """Reads events until the run has ended, or until the run has had no reader in this process for
+        ``LINGER_SECONDS``.
+        """
         try:
             await wait_for_first(self._read_until_end(), self._unwanted.wait())
         finally:
@@ -178,8 +186,7 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Read the next events. Return False if the store neither returned events nor waited for them. The caller must
-        then pause."""
+        """Read the next events. Return False if the caller must pause before the next read."""
         await self._writer.check_if_due(at_once=not self._received)
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
@@ -197,8 +204,6 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read it, because many
-        readers may call ``begin`` at the same time."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)
@@ -224,10 +229,10 @@ class LogTail:
             self._end_lost()
 
     def _end_lost(self) -> None:
-        """End the response after its worker has died or has given up the run.
+        """End the response after the worker of the run has died or has given up the run.
 
-        If the run is recovered, the readers are disconnected. Otherwise, the message's unfinished parts end, and the
-        response ends in an error.
+        If another worker recovers the run, disconnect the readers. Otherwise, complete the unfinished parts of the
+        message, and end the response with an error.
         """
         whole = self.buffer.whole()
         is_complete = whole[-1:] == [SSE_DONE]

@@ -1,9 +1,9 @@
-"""Copies the events of one run of this worker to the store, while the run writes them. Other workers read them with
-``_log_tail``.
+"""Copies the events of a run to the store while the run writes them. Other workers read the events with ``_log_tail``.
 
-Each batch contains the number of earlier events. The store appends the batch only if the stored log has this number, so
-a repeated batch is stored only once. If a fail-over has lost events, the store returns a smaller number. The next batch
-then begins with the first lost event.
+Each batch of events states how many events come before the batch. The store compares this number with the number of
+events that it has, and appends the batch only if they are equal. A repeated batch is therefore stored only once. The
+store replies with its new number of events. After a fail-over has lost events, this number is smaller than expected,
+and the next batch begins with the first lost event.
 """
 
 from __future__ import annotations
@@ -44,16 +44,15 @@ JOIN_SECONDS: Final = 2.0
 
 
 class LogWriter:
-    """Copies ``log`` to the store.
+    """Copies the events of ``log`` to the store, in batches.
 
-    A batch has all events that were appended while the previous batch was sent. The store gets the end of the log and
-    the phase ``closed`` in one step. Only then do readers get the end. Otherwise, a client could send its next request
-    to a worker that still sees the run as active. If the store does not respond, this worker's readers get the end
-    after ``END_SECONDS``.
+    The last batch also sets the phase of the run to ``closed``. Readers get the end of the response only after the
+    store has the last batch. Otherwise, a client could send its next request to a worker that still sees the run as
+    active. If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time. ``patience``:
-    seconds for which ``log`` keeps its original events while the store is unreachable. After this time, events may be
-    joined, which disconnects readers on other workers.
+    ``renew_lease``: called if the store lacks the lease of the run, or does not store the last batch in time.
+    ``patience``: the number of seconds for which ``log`` keeps original events while the store is unreachable. Later,
+    ``log`` may merge events into longer events, which disconnects readers on other workers.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class LogWriter:
         events, and the bytes of the longer events."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end. Then this worker's readers get the end."""
+        """Copies the log until the store has all events and the end of the response."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()
@@ -94,15 +93,12 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Give readers the end of the response ``END_SECONDS`` after the response has ended, even if the store lacks
-        it.
-
-        First requests a renewal of the lease. A full store refuses log entries, but accepts a renewal with the phase
-        ``closed``.
+        """Let readers get the end of the response ``END_SECONDS`` after the response is complete, even if the store
+        lacks the end.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
-        self._renew_lease()
+        self._renew_lease()  # a full store refuses log entries, but accepts a renewal with the phase `closed`
         self._log.ack(None)
 
     async def _copy(self) -> None:
@@ -124,14 +120,15 @@ class LogWriter:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _gather(self) -> None:
-        """Wait for more events, so that the next batch is larger. The wait is short if another worker reads the run, or
-        if the response is complete."""
+        """Wait, so that the next batch contains more events. The wait is shorter if another worker reads the run, or if
+        the response is complete.
+        """
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
             await wait_for_first(self._read_elsewhere.wait(), self._log.wait_closed(), seconds=UNREAD_GATHER_SECONDS)
 
     async def _send(self) -> bool:
-        """Send the next batch. Return True if it contains the end of the log."""
+        """Send the next batch. Return True if the store now has the whole log."""
         log = self._log
         events = log.since(self._position)
         if events is None:

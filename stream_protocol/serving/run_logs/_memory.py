@@ -1,4 +1,4 @@
-"""The run log for a single process."""
+"""The run log for a server with one worker."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_STOPS: Final = 1_000
 
 
 class MemoryRunLog:
-    """A ``RunLog`` that keeps responses in this process. It forgets a response when the run has ended.
+    """A ``RunLog`` in the memory of this process. Removes a response when its run has ended.
 
-    Use this only for a server with one worker. Other workers do not know the runs of this process. So they cannot
-    resume or stop these runs, and may begin a second run in a chat.
+    Use this class only for a server with one worker. Other workers could not resume or stop the runs of this process,
+    and could begin a second run in a chat.
     """
 
     place = "memory"
@@ -56,7 +56,7 @@ class MemoryRunLog:
         rebuild: bool = False,
         runs_are_recovered: bool = False,
     ) -> RunReader | None:
-        """Returns a reader of a run's response; ``None`` if the run's lease has already ended."""
+        """Returns a reader of the response of a run; ``None`` if the run is no longer active."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 
@@ -94,7 +94,7 @@ class MemoryRunLog:
 
 
 class _MemoryLease:
-    """A lease that is never lost."""
+    """The ``Lease`` of a run in this process. It is never lost."""
 
     held = True
     read_elsewhere = False

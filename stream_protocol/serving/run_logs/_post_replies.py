@@ -1,4 +1,4 @@
-"""Sends a message from a request to a run of another worker, through the store, and sends the run's reply back."""
+"""Sends a request's messages to a run of another worker, and returns the replies. The store transports both."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ CLOSING_SECONDS: Final = 1.0
 
 
 class PostReplies:
-    """Gives a run the messages from other workers, and stores the run's replies. Repeated messages are ignored while
-    the run handles them."""
+    """Passes messages from other workers to a run, and stores the replies of the run."""
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
         self._store = store
@@ -39,7 +38,7 @@ class PostReplies:
         self._tasks = Tasks()
 
     def take(self, posts: Iterable[Post]) -> None:
-        """Starts to handle messages, except those that are already being handled."""
+        """Starts to handle the messages. Skips messages that are already being handled."""
         for post in posts:
             if post.id not in self._handled:
                 self._handled.add(post.id)
@@ -63,10 +62,9 @@ class PostReplies:
 async def post_through(
     store: RunStore, chat: str, run_id: str, content: bytes, renewal_interval: float
 ) -> bytes | None:
-    """Send a message to a run of another worker, and return the run's reply; ``None`` if the run does not hold the
-    chat's lease.
+    """Send a message to a run of another worker, and return the reply; ``None`` if the run ends without a reply.
 
-    The message is sent again once per renewal interval, because a fail-over of the store may lose it.
+    The message is sent again every ``renewal_interval`` seconds, because a fail-over of the store may lose it.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

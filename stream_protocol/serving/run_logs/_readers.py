@@ -1,4 +1,4 @@
-"""Provides ``Readers``."""
+"""Provides ``Readers``, the readers of one response, and ``RunReader``, the iterator for one client."""
 
 import asyncio
 import logging
@@ -15,8 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Each item has one or more events. If the reader is
-    closed early, the client counts as disconnected."""
+    """Async generator of the SSE events of a response, for one client. Each item contains one or more events. If the
+    generator is closed early, the client counts as disconnected.
+    """
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
@@ -32,16 +33,19 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """Counts the response toward the memory limit, if the client still reads it some seconds after its end. Above
-        the limit, the reader is disconnected."""
+        """The counter for the bytes of the response; ``None`` before ``count_in``.
+
+        If the client still reads some seconds after the response has ended, the bytes of the response are counted.
+        Above the memory limit, the reader is disconnected.
+        """
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the ``ByteShare`` that counts the bytes of the ended response."""
+        """Sets the counter for the bytes of the response: see ``memory``."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """Returns the inner generator, because iterating it is faster than iterating this object."""
+        """Returns the wrapped generator, because iterating it is faster than iterating this object."""
         return self._events
 
     async def asend(self, value: None) -> bytes:
@@ -74,11 +78,11 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader from original events to joined, longer events."""
+        """Marks that the reader gets merged, longer events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Switches the reader to the original events, from ``position`` on."""
+        """Marks that the reader gets original events again, from index ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
@@ -89,8 +93,9 @@ class Cursor:
 
 
 class Readers:
-    """The readers of one response in this process. ``on_readers``: called with the number of readers whenever it
-    changes."""
+    """The readers of one response in this process. ``on_readers``: a function that gets the number of readers whenever
+    this number changes.
+    """
 
     def __init__(self, events: EventList, bounds: LogBounds, on_readers: Callable[[int], object] | None) -> None:
         self._events = events
@@ -107,11 +112,13 @@ class Readers:
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read and that the store has (``copied``)."""
+        """Returns the number of events that the store has and that all readers have read. ``copied``: the number of
+        events that the store has.
+        """
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. At the maximum number of readers, it replaces the reader with the most unread bytes."""
+        """Adds a reader. At the maximum number of readers, first disconnects the reader with the most unread bytes."""
         if self._refuses:
             cursor.cut_off.set()
             return
@@ -130,7 +137,7 @@ class Readers:
             self._report_count()
 
     def cut_off_all(self) -> None:
-        """Disconnects all present and later readers."""
+        """Disconnects all current and future readers."""
         self._refuses = True
         for cursor in list(self._cursors):
             self._cut_off(cursor, "lost_run")
@@ -146,7 +153,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """Return the reader's unread bytes, as ``bounds.max_backlog`` counts them."""
+        """Return the number of bytes that the reader has not read: see ``LogBounds.max_backlog``."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _report_count(self) -> None:

@@ -1,7 +1,8 @@
-"""The interface of a run log, which stores each response while it is written. A chat has only one active run.
+"""The interface of a run log. A run log stores each response while it is written, and lets a chat have only one active
+run.
 
-For a store that several workers share, use ``SharedRunLog``, which only needs a ``RunStore``. Other run logs implement
-``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
+``SharedRunLog`` implements the interface for several workers, and needs only a ``RunStore``. Other run logs implement
+``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has tests for run logs and for stores.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ the stop."""
 
 @dataclass(frozen=True, kw_only=True)
 class LogBounds:
-    """The limits of one response's log: its size, and its readers. Sizes are bytes.
+    """Limits for the stored events of one response, and for its readers. Sizes are bytes.
 
     All values must be whole numbers from 0, and ``max_readers`` must be at least 1. For other values, the constructor
     raises ``StreamProtocolError``.
@@ -68,13 +69,15 @@ def check_bounds(bounds: object) -> None:
 
 
 def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
-    """Return the phase of a run of this worker. ``is_open``: True if the run's response may be read."""
+    """Return the phase of a run that this worker executes: ``claimed``, ``open`` or ``closed``. ``is_open``: True after
+    ``Lease.open`` was called.
+    """
     return "claimed" if not is_open else "closed" if log.closed else "open"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """The active run of a chat, which holds the chat's lease."""
+    """The data of a chat's active run."""
 
     run_id: str
     idempotency_key: str
@@ -85,7 +88,7 @@ class RunInfo:
 
 
 class ChatTakenError(Exception):
-    """Raised if another run is active in the chat, and holds the chat's lease."""
+    """Raised if another run is active in the chat. The attribute ``run`` describes that run."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} holds the chat's lease.")
@@ -97,7 +100,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """The part of a run that a run log uses: the response, and methods that the run log calls."""
+    """The part of a run that the run log uses: the response, and methods that the run log calls."""
 
     @property
     def log(self) -> EventBuffer:
@@ -107,11 +110,14 @@ class RunHandle(Protocol):
         """Called when a client stops the run. May be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with the bytes that ``RunLog.post`` sends to the run. Returns the run's reply. May be called twice
-        with the same bytes."""
+        """Called with the bytes that a request has sent to the run: see ``RunLog.post``. Returns the reply of the run.
+        May be called twice with the same bytes.
+        """
 
     def lease_lost(self) -> None:
-        """Called when the lease is lost. A newer run may hold the lease now, so this run must end immediately."""
+        """Called when the run has lost its lease. Another run may now hold the lease, so this run must end
+        immediately.
+        """
 
 
 class Lease(Protocol):
@@ -123,39 +129,41 @@ class Lease(Protocol):
 
     @property
     def newest_stop(self) -> str:
-        """The id of the chat's newest stop at the time when the run claimed the chat: see ``RunLog.newest_stop``. The
-        run log reports later stops to the run."""
+        """The id of the last request to stop the chat, read when this run claimed the chat. For later stop requests,
+        the run log calls ``RunHandle.stop``.
+        """
 
     @property
     def read_elsewhere(self) -> bool:
-        """True if another worker reads the response for a client."""
+        """True if a client reads the response through another worker."""
 
     def open(self) -> None:
-        """Sets the run's phase to ``open``. From then on, the response may be read."""
+        """Sets the phase of the run to ``open``. From then on, clients may read the response."""
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. If False, a newer run may hold the lease, so the run must call
-        ``confirm`` before it starts anything."""
+        """True if the lease was renewed in time. If False, another run may hold the lease. This run must then call
+        ``confirm`` before it starts anything.
+        """
 
     async def confirm(self) -> bool:
-        """Returns True if this run has the lease. Waits for the store's reply, unless the lease is ``held``.
+        """Returns True if this run has the lease. If ``held`` is False, first waits for the reply of the store.
 
-        A worker may be too busy for some seconds to renew the lease in time. Its run still keeps the lease if no other
-        run has claimed the chat.
+        A busy worker may renew the lease some seconds late. Its run keeps the lease if no other run has claimed the
+        chat.
         """
 
     def release(self) -> None:
-        """Asks the run log to end the lease as soon as every reader can get all events of the run. Never waits, and may
-        be called more than once."""
+        """Asks the run log to end the lease as soon as readers on all workers can get all events of the run. Returns
+        immediately. May be called more than once.
+        """
 
 
 class RunLog(Protocol):
-    """Stores the active run of each chat, and the run's response. One worker uses the run log, or many workers share
-    it.
+    """Stores the active run of each chat, and the response of the run. Several workers may share a run log.
 
-    ``chat``: any text that identifies one chat of one user in one app. A run log belongs to one event loop. All methods
-    raise ``RunLogError`` if the store of the run log cannot be reached.
+    ``chat``, an argument of most methods: any text that identifies one chat of one user in one app. A run log belongs
+    to one event loop. All methods raise ``RunLogError`` if the store of the run log is unreachable.
     """
 
     @property
@@ -163,57 +171,62 @@ class RunLog(Protocol):
         """The limits for the events of one response, and for its readers."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Gives the chat to a new run, which writes to ``owner.log``. Raises ``ChatTakenError`` if another run holds
-        the chat's lease. ``idempotency_key``: the key of the run's request."""
+        """Makes a new run the active run of the chat, and returns its lease.
+
+        ``owner``: the run, which writes its response to ``owner.log``. ``idempotency_key``: the key of the request that
+        started the run. Raises ``ChatTakenError`` if the chat has an active run.
+        """
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
+        """Returns the active run of the chat; ``None`` if the chat has no active run."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the result of ``current`` for each chat in ``chats``, in the order of ``chats``. Needs one round trip
-        to the store."""
+        """Returns the active run of each chat, or ``None``, in the order of ``chats``. Needs one round trip to the
+        store.
+        """
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Returns a reader of a run's response, from its beginning to its end; ``None`` if the run log no longer has
-        the response. May wait until the response has events.
+        """Returns a reader of the whole response of a run; ``None`` if the response is no longer stored. May wait until
+        the response has events.
 
-        ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the unfinished parts of the message are ended,
-        and the response ends in an error. ``runs_are_recovered``: True if another worker continues the run of a dead
-        worker. In this case, the death of the worker does not end the response: the readers are disconnected, and
-        reconnect.
+        ``rebuild``: see ``EventBuffer.read``. ``runs_are_recovered``: True if another worker continues the run of a
+        dead worker.
+
+        If the worker of the run dies, the unfinished parts of the message are completed, and the response ends in an
+        error. With ``runs_are_recovered``, readers are disconnected instead, so that their clients reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns the stored SSE events of a run whose worker is dead; an empty list if they were deleted. Only the
-        worker that recovers the run calls this method."""
+        """Returns the stored SSE events of a run; an empty list if they were deleted. Only a worker that recovers the
+        run of a dead worker calls this method.
+        """
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Stops the run of a chat, whichever worker executes the run. Returns True if the chat had a run. With
-        ``run_id``, stops only the run with this id. Without ``run_id``, also stores a new stop id for ``newest_stop``,
-        even if the chat has no run."""
+        """Stops the active run of a chat, on any worker. Returns True if a run was stopped.
+
+        ``run_id``: stop only the run with this id. A stop without ``run_id`` gets a new id, even if the chat has no
+        run. ``newest_stop`` then returns this id.
+        """
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
-        chat was not stopped in the last minute.
+        """Returns the id of the last request to stop the chat, from any worker. Returns an empty string if the chat was
+        not stopped in the last minute.
 
-        A request calls this method when it arrives, and later gets a lease. If ``newest_stop`` of the lease differs,
-        the request is stopped.
+        A chat request reads this id when it arrives, and again when it claims the chat (``Lease.newest_stop``). If the
+        two ids differ, the user has stopped the chat in between, so the chat request is stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends the bytes ``post`` to the run, whichever worker executes the run. Returns the run's reply, which may
-        take long.
+        """Sends the bytes ``post`` to a run on any worker, and returns the reply of the run. The reply may take long.
 
-        Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the bytes, they are
-        sent again. So the run may get them twice.
+        Returns ``None`` if the run is no longer active. If the store may have lost the bytes, they are sent again. The
+        run may therefore get them twice.
         """
 
     async def ping(self) -> None:
-        """Checks that the store of the run log can be written to. A worker that cannot reach the store starts no
-        runs."""
+        """Checks that the store of the run log accepts writes. A worker starts no runs while this check fails."""
 
     async def aclose(self) -> None:
-        """Frees the resources of the run log. Must be called after ``Lease.release`` was called for all runs of this
-        worker."""
+        """Frees the resources of the run log. First call ``Lease.release`` for all runs of this worker."""

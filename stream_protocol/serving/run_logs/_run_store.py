@@ -1,8 +1,8 @@
-"""The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
+"""The interface of a store that all workers of a ``SharedRunLog`` share. The store has leases, the events of runs, and
 messages between workers. A chat is free if no run holds the chat's lease.
 
-Each method is one atomic step, and may be repeated, for example if the reply got lost. Each method raises
-``RunLogError`` if the store cannot be reached, or takes too long.
+Each method is one atomic step, and may be repeated, for example after a lost reply. Each method raises ``RunLogError``
+if the store is unreachable or too slow.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """The lifetimes of leases and logs. Raises ``StreamProtocolError`` unless they are positive.
+    """Times for leases and for the stored events of runs. Raises ``StreamProtocolError`` unless all times are positive.
 
-    Values whose names end in ``_ms`` are in milliseconds, all others in seconds.
+    A lease is a run's right to be the only active run of its chat. Values with a name in ``_ms`` are in milliseconds,
+    all others in seconds.
 
-    Times after the last renewal of a lease:
+    After the last renewal of a lease, the following happens:
 
-    * after 1/3 of ``lease`` its worker renews it;
-    * after 1/2 of ``lease`` the renewal is late, and the run counts as unhealthy;
-    * after 2/3 of ``lease`` its worker starts no more tools or model calls;
-    * after 5/6 of ``lease`` its worker gives up the run, so that the run has ended when the store frees the chat. Until
-      then, the worker has tried to renew the lease for 1/2 of ``lease``. If it was too busy to try, it keeps the lease,
-      unless another run has the chat;
-    * after ``lease`` the store frees the chat;
-    * after 3 times ``lease`` a worker no longer takes the lease back;
-    * after 4 times ``lease`` the store forgets the chat's newest token.
+    * after 1/3 of ``lease``, the worker of the run renews the lease;
+    * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
+    * after 2/3 of ``lease``, the worker starts no more tools or model calls;
+    * after 5/6 of ``lease``, the worker ends the run, if its renewals have failed for 1/2 of ``lease``. A worker that
+      was too busy to try gets more time, unless another run has taken the chat;
+    * after ``lease``, the store lets another run take the chat;
+    * after 3 times ``lease``, the worker can no longer restore the lease;
+    * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
     """
 
     lease: float
@@ -62,7 +62,7 @@ class LeaseTimes:
 
     @property
     def renewal_interval(self) -> float:
-        """The time between two renewals of a lease."""
+        """Seconds between two renewals of a lease."""
         return self.lease / RENEWALS
 
     @property
@@ -71,38 +71,39 @@ class LeaseTimes:
 
     @property
     def healthy_ms(self) -> int:
-        """The minimum remaining time of a lease. If less time remains, the renewal is late."""
+        """The renewal of a lease is late if the lease has fewer milliseconds left than this value."""
         return _milliseconds(self.lease / 2)
 
     @property
     def valid_without_renewal(self) -> float:
-        """The time for which a worker relies on a lease that it cannot renew. Readers wait equally long for a worker
-        that seems dead."""
+        """Seconds after the last renewal for which a worker relies on its lease. Readers wait equally long for a worker
+        that seems dead.
+        """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """The time for which a worker tries to renew its lease before it gives up the run.
+        """Seconds of failed renewals after which a worker ends the run.
 
-        So a run survives if the store is unreachable for less than a third of a lease. With a lease of 15 s, a command
-        without a reply fails after a fifth of the lease, so the worker can send three.
+        A run survives if the store is unreachable for less than a third of ``lease``.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time after the last renewal of a lease in which its worker can take back the expired lease. The store
-        keeps the token of a newer run for longer, so the worker cannot take the chat from that run."""
+        """Seconds after the last renewal during which a worker can restore an expired lease. The store keeps fencing
+        tokens for longer, so a worker cannot take the chat from a newer run.
+        """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """The time for which the store keeps the newest fencing token of a chat."""
+        """Milliseconds for which the store keeps the newest fencing token of a chat."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """The time for which the store keeps the events of a run whose lease is no longer renewed."""
+        """Milliseconds for which the store keeps the events of a run after the last renewal of its lease."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property
@@ -112,7 +113,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
-    """The fields of a run that never change."""
+    """The data of a run that never changes."""
 
     chat: str
     run_id: str
@@ -138,7 +139,7 @@ class Post:
 
 @dataclass(frozen=True)
 class Renewal:
-    """The store's reply to a run that renews its lease."""
+    """The reply of the store to the renewal of a lease."""
 
     stop: bool
     """True if a client asked the run to stop."""
@@ -150,7 +151,7 @@ class Renewal:
 
 @dataclass(frozen=True)
 class LeaseView:
-    """The store's reply to a worker that reads a run."""
+    """The lease of a chat, as the store reports it to a worker that reads a run."""
 
     holder: str
     """The id of the run that holds the chat's lease; empty if the chat is free."""
@@ -164,7 +165,9 @@ class LeaseView:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The stored data of a run that a reader needs before the first ``Entry``."""
+    """The beginning of a run's stored log, before the first ``Entry``: merged events, and earlier content of the
+    message.
+    """
 
     compacted: int
     """The number of original events that ``events`` contains in joined form. These events are no longer in entries. 0
@@ -200,11 +203,11 @@ class LogBatch:
 
 
 class RunStore(Protocol):
-    """Interface of one worker's connection to the store of a ``SharedRunLog``. A new store needs a class with this
-    interface.
+    """The interface of one worker's connection to the store of a ``SharedRunLog``. To support a new kind of store,
+    implement this interface.
 
-    Each run of a chat has a fencing token, a number that is greater than those of earlier runs. The store refuses
-    commands of a run whose token is not the chat's newest token.
+    Each run of a chat has a fencing token: a number that is greater than the tokens of all earlier runs of the chat.
+    The store refuses commands of a run if its token is not the newest token of the chat.
     """
 
     @property
@@ -213,7 +216,7 @@ class RunStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The store's address, with the password removed, and the prefix of the names in the store."""
+        """The address of the store without its password, and the prefix of the names in the store."""
 
     async def ping(self) -> None:
         """Writes to the store, to check that the store works."""
@@ -222,103 +225,114 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the chat to a run. Returns the run's fencing token. If another run holds the lease, raises
-        ``ChatTakenError`` with the ``run_info`` of that run."""
+        """Gives the lease of a chat to a run, and returns the fencing token of the run. If another run holds the lease,
+        raises ``ChatTakenError`` with the ``RunInfo`` of that run.
+        """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the ``run_info`` of the run that holds the chat's lease; ``None`` for a free chat."""
+        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` for
+        a free chat.
+        """
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
-        """Renews a lease. Returns ``None`` if a newer run has taken the chat.
+        """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
-        If the store has lost the lease, writes the lease again, even over the lease of an older run. A request to stop
-        only the older run does not stop this run. A request to stop the chat's active run stops this run, if the
-        request came while the lease was lost. A stored phase ``closed`` is not replaced by another phase. From now on,
-        the run's events are kept for the sum of ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
+        If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
+        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop that came
+        while the lease was lost. The stored phase ``closed`` does not change.
+
+        After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
+        ``LeaseTimes.log_retention``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Appends a batch to the run's log. Returns the number of events in the log, or ``None`` if the run does not
+        """Appends a batch to the log of the run. Returns the number of events in the log; ``None`` if the run does not
         hold the lease.
 
-        Appends nothing if the log has an end, or if its number of events is not ``piece.entry.after``. The end of the
-        log changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
+        Appends nothing if the log is complete, or if its number of events differs from ``piece.entry.after``. A batch
+        that ends the log also changes the phase of the run from ``open`` to ``closed``. The phase ``claimed`` does not
+        change.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
-        """Replaces the oldest entries of the run's log with the longer events of ``snapshot``. Returns the number of
-        events in the log, or ``None``: see ``append``."""
+        """Replaces the oldest entries of the log with the merged events of ``snapshot``. Returns the number of events
+        in the log; ``None`` if the run does not hold the lease.
+        """
 
     async def free(self, run: RunIdentity) -> None:
-        """Frees the chat, if this run holds the chat's lease. A log without an end gets the end ``BROKEN``.
+        """Ends the lease of the run. Does nothing if the run does not hold the lease of the chat. A log that is not
+        complete gets the end ``BROKEN``.
 
-        Also increases the chat's newest token, so that a later call of ``renew`` for this run returns ``None``. The
-        run's events are kept for ``LeaseTimes.log_retention`` from now on.
+        Also increases the newest fencing token of the chat, so that a later ``renew`` of this run returns ``None``.
+        After this call, the store keeps the events of the run for ``LeaseTimes.log_retention``.
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Registers this worker as a reader of a run, for the lifetime of a lease. With ``reads=False``, removes the
-        registration."""
+        registration.
+        """
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """Returns the data of a run that a reader needs before the first entry of the run's log."""
+        """Returns the beginning of the log of a run: see ``Snapshot``."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns some of the run's entries that come after the first ``after`` events. If the store has no such
-        entries, waits for them up to ``wait`` seconds."""
+        """Returns some entries of the log of a run, from event index ``after`` on. If the store has no such entries,
+        waits for them up to ``wait`` seconds.
+        """
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
-        """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
+        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` without a run
+        to stop.
 
-        The run gets the stop when it renews its lease. Returns the ids of the run and of its worker; ``None`` if no
-        such run holds the lease. ``stop_id``: the id of the chat's newest stop, which the store keeps for
-        ``STOP_SECONDS``, even if the chat has no run. If ``stop_id`` is empty, the store keeps no id. A full store may
-        lose the id, but must stop the run.
+        The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
+
+        ``stop_id``: if not empty, the id of this stop. The store keeps it for ``STOP_SECONDS``, even if the chat has no
+        run. A full store may lose the id, but must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop; an empty string if the store has none."""
+        """Returns the id of the newest stop of the chat; an empty string if the store has none."""
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:
-        """Keeps a message (``Post``) for a run that holds the chat's lease, until the run replies.
-
-        The run gets the message when it renews the lease. Returns the id of the run's worker; ``None`` if the run does
-        not hold the lease.
+        """Stores a message for a run until the run replies. Returns the id of the run's worker; ``None`` if the run
+        does not hold the lease of the chat. The run gets the message when it renews its lease.
         """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Stores the run's reply to the message with the id ``post_id``, and deletes this message. The store keeps the
-        reply for the lifetime of a lease."""
+        """Stores the reply of a run to the message ``post_id``, and deletes the message. The store keeps the reply for
+        the lifetime of a lease.
+        """
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
-        """Returns the run's reply to the message with the id ``post_id``; ``None`` if the store has no reply."""
+        """Returns the reply of a run to the message ``post_id``; ``None`` if the store has no reply."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
+        """Asks a worker to renew the lease of one of its runs immediately. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the id of a run of this worker when another worker asks for a renewal of the run's lease.
+        """Yields the ids of this worker's runs for which another worker has requested a renewal of the lease.
 
-        When this worker calls ``renew``, the store's reply contains the reason: a stop, another worker that reads the
-        run, or a message to the run. If requests may have got lost, yields ``None``, and this worker renews the leases
-        of all its runs.
+        The store's reply to the renewal contains the reason: a stop, a new reader, or a message to the run. ``None``
+        means that requests may have got lost. This worker then renews the leases of all its runs.
         """
 
 
 def chat_key(chat: str) -> str:
-    """Return the name of a chat in a store: 32 hexadecimal digits. The chat's id may have any characters."""
+    """Return the name of a chat in a store: a hash with 32 hexadecimal digits. The argument may contain any
+    characters.
+    """
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def run_info(
     run_id: str, idempotency_key: str, phase: str, *, stop: bool, left_ms: float, times: LeaseTimes
 ) -> RunInfo:
-    """Return the ``RunInfo`` of the run that holds a stored lease.
+    """Return the ``RunInfo`` of a stored run.
 
-    A run in the phase ``open`` that was asked to stop counts as ``closed``, because it ends soon.
+    If the run was asked to stop in the phase ``open``, the result has the phase ``closed``, because the run ends soon.
 
-    ``phase``: one of ``Phase``, as stored. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining
-    milliseconds of the lease.
+    ``phase``: the stored phase. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining milliseconds of
+    the lease.
     """
     seen = "closed" if stop and phase == "open" else phase
     return RunInfo(
@@ -330,11 +344,10 @@ def run_info(
 
 
 def reason_of(error: BaseException) -> str:
-    """Return one line with the reason why a store cannot be reached."""
+    """Return one line of text with the reason why a store is unreachable."""
     line = next(iter(str(error).splitlines()), "")
     return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return the time in milliseconds, at least 1."""
     return max(1, round(seconds * 1000))

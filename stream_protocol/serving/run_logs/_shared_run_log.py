@@ -43,10 +43,11 @@ CLOSING_SECONDS: Final = 5.0
 
 
 class SharedRunLog:
-    """A ``RunLog`` that keeps responses in ``store``. Each worker can resume and stop the runs of all workers.
+    """A ``RunLog`` that stores responses in ``store``. Each worker can resume and stop the runs of all workers.
 
-    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and logs, equal for all
-    workers. The store must delete leases and logs after these times. ``bounds``: limits of each log: see ``LogBounds``.
+    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and stored events, equal
+    for all workers. The store must delete leases and events after these times. ``bounds``: limits of each response: see
+    ``LogBounds``.
     """
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
@@ -72,8 +73,9 @@ class SharedRunLog:
 
     @property
     def place(self) -> str:
-        """The store's address, with the password removed, and the prefix of the names in the store. All workers have
-        the same value."""
+        """The address of the store without its password, and the prefix of the names in the store. All workers have the
+        same value.
+        """
         return self.store.place
 
     async def ping(self) -> None:
@@ -154,8 +156,9 @@ class SharedRunLog:
         return await self.store.newest_stop(chat)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the store has all events of ended runs. Then ends all tasks and
-        readers."""
+        """Waits up to ``CLOSING_SECONDS`` until the store has all events of ended runs. Then cancels all tasks, and
+        disconnects all readers.
+        """
         self._closing = True
         if self._lease_tasks:
             await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
@@ -164,13 +167,13 @@ class SharedRunLog:
         await self.store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
-        """Return the run that holds the chat's lease, if this worker executes it."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Also request a renewal of the lease, with which the run's
-        worker gets the stop. Return the id of the run; ``None`` without a run to stop."""
+        """Ask the active run of the chat to stop. Also request a renewal of the run's lease, because the reply to a
+        renewal delivers the stop. Return the id of the run; ``None`` if there is no run to stop.
+        """
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
@@ -180,7 +183,7 @@ class SharedRunLog:
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeat the stop of a run for one lease time, because a fail-over may lose the stop."""
+        """Repeat the stop of a run for the lifetime of a lease, because a fail-over of the store may lose the stop."""
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
@@ -225,7 +228,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases immediately when other workers ask. A failure does not end the task."""
+        """Renew leases immediately when other workers request it. Log failures, and continue."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():
@@ -238,6 +241,8 @@ class SharedRunLog:
 
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
-    """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless the options are positive."""
+    """Return the ``LeaseTimes`` for the options ``lease`` and ``expiry`` of a run log. Raises ``StreamProtocolError``
+    unless both are positive.
+    """
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)

@@ -1,41 +1,45 @@
-"""Active runs: claims of chats, planning, execution, and the end of a run.
+"""Runs of agents: claims of chats, planning, execution, and the end of a run.
+
+A run is one execution of an agent for a request. A claim is the right to begin a run in a chat.
 
 Where to change what:
 
-- ``_active_runs``: lets only one run of a chat be active. Handles resumes, retries, stops, and requests during a
+- ``_active_runs``: lets a chat have only one active run. Handles resumes, retries, stops, and requests during a
   shutdown.
 - ``_claim``: reserves a chat for one request and its run.
 - ``_planner``: decides what to run for a request.
-- ``_history_policy``: takes the history from the server or the client.
-- ``_executor``: executes runs, stores their ends, and calls ``on_finish``; ``engine`` has the durable executor.
+- ``_history_policy``: takes the history for the model from the server or from the client.
+- ``_executor``: executes runs, stores their ends, and calls ``on_finish``. The package ``engine`` has the durable
+  executor.
 - ``_run``: a run from its start to its end: stop, timeout, missing readers, failures.
 - ``_agent_task``: asks the agent of a run to end, and cancels an agent that does not end.
 - ``_run_response``: the response of a run.
-- ``_run_posts``: events that tools post while they run.
+- ``_run_posts``: events that tools send while they run.
 - ``_run_events``: the events of a run without a ``ChatService``.
-- ``_steering_posts``: messages that requests and runs exchange about steering messages.
-- ``_observed_input``: watches the storing of the message or the answers that a run begins with.
-- ``_job``: the events of a run, their conversion, and the earlier content of its message.
+- ``_steering_posts``: the bytes that requests and runs exchange about steering messages (user messages to an active
+  run).
+- ``_observed_input``: reports when the input of a run (a user message, or answers to tool calls) is stored.
+- ``_job``: the events of a run, their conversion, and the earlier content of the assistant message.
 - ``_deferred_response``: responses that begin before the request is accepted.
-- ``_auto_resend``: ends a response with an error if the client would otherwise send its answers again by itself.
-  For responses of the agent, ``stream/_steps`` prevents such repeated requests.
+- ``_auto_resend``: ends a response with an error if the client would otherwise send the same answers again and again.
+  For responses of the agent, ``stream/_steps`` prevents this.
 - ``_on_finish``: the app's hook at the end of a response.
 
-A stop passes through these places, in this order:
+A stop passes through these steps:
 
 1. ``requests/_chat_reads`` gets the stop request and calls ``Executor.stop``. With an engine, ``DurableExecutor.stop``
    also stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` calls the run log.
-3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
-   sends the stop repeatedly.
-4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
-5. ``Run.stop`` ends the response and the agent (``AgentTask``). If the run has not begun, ``Job`` asks the run what may
-   still be stored.
-6. ``_observed_input`` refuses to store input that the stopped run may no longer store.
+3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. It repeats the stop for
+   the lifetime of a lease.
+4. When the worker of the run renews its lease, ``SharedLease`` receives the stop.
+5. ``Run.stop`` ends the response and the agent (``AgentTask``). Before the agent starts, ``Job`` asks the run which
+   input it may still store.
+6. ``_observed_input`` refuses input that the stopped run may no longer store.
 
-A request may arrive before the stop, and claim its chat after the stop. So ``RequestLifecycle`` reads the newest stop
-when the request arrives, and ``Run.claim`` compares it with the newest stop at the claim. With an engine, ``RunEnds``
-and ``_recovery`` ensure that no worker executes a stopped run again.
+A request may arrive before a stop, and claim its chat after the stop. ``RequestLifecycle`` therefore reads the newest
+stop when the request arrives, and ``Run.claim`` compares it with the newest stop at the claim. With an engine,
+``RunEnds`` and ``_recovery`` ensure that no worker executes a stopped run again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

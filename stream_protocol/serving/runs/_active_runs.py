@@ -1,4 +1,4 @@
-"""Provides ``ActiveRuns``."""
+"""Provides ``ActiveRuns``, which lets a chat have only one active run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ request has waited."""
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Context manager: refuse a request (503) if the run log is unreachable."""
+    """Context manager: refuse a request with status 503 if the run log is unreachable."""
     try:
         yield
     except RunLogError as error:
@@ -49,9 +49,9 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
-    ``chat_exists``: returns True if this deployment's session store has the chat. ``runs_are_recovered``: True if an
-    engine recovers the runs of dead workers. Their readers must then reconnect. Methods raise ``ChatRequestError``
-    (503) if the run log is unreachable.
+    ``chat_exists``: function that returns True if the session store of this deployment has the chat.
+    ``runs_are_recovered``: True if an engine recovers the runs of dead workers. The readers of these runs must then
+    reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -83,7 +83,9 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a turn with a steering message that came too late for the previous run."""
+        """Sets the function that begins a new run with a late steering message: a user message that came too late for
+        the active run.
+        """
         self._begin_turn = begin_turn
 
     @_refuse_if_unreachable()
@@ -98,17 +100,17 @@ class ActiveRuns:
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
-        """Claims the chat for a new run, or returns the active run of the chat.
+        """Claims the chat for a new run. If the chat already has an active run, returns that run instead.
 
-        Waits if the active run is stopping, if its worker may be dead, or if the session store lacks the chat. Before
-        the wait, takes ``waiting``, a place within the limit of waiting requests. Without a free place, refuses the
-        request (429, 503).
+        First waits for the end of an active run that is stopping, or that may have lost its worker. Also waits if the
+        session store lacks the chat, because the active run may belong to another deployment. ``waiting``: counts this
+        request toward the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
-        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: if
-        False, only returns the active run of a request with the same idempotency key.
+        ``request``: ``None`` for a change of the chat without a run. ``since_stop``: see ``Run``. ``begins_run``: False
+        to find only an active run with the same idempotency key.
 
-        Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
-        ``begins_run=False``, also raises this error if no such run is active.
+        Raises ``ChatRequestError`` (503) if the active run does not end in time, or after ``close``. With
+        ``begins_run=False``, also raises this error if no run with this key is active.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -138,8 +140,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run; returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
-        (503) after ``close``."""
+        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
+        (503) after ``close``.
+        """
         found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
@@ -150,8 +153,9 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of a dead worker's run; an empty list if they are deleted, or the run log is
-        unreachable."""
+        """Returns the SSE events that the run of a dead worker has written. Returns an empty list if they are deleted,
+        or if the run log is unreachable.
+        """
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -160,8 +164,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops a run of any worker, and waits until it has ended and is stored. Raises ``ChatRequestError`` (503)
-        after ``stop_timeout``, and after ``close``."""
+        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) after
+        ``stop_timeout``, and after ``close``.
+        """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
         if not await self.wait_for_end(key, run, self._limits.stop_timeout):
@@ -169,15 +174,18 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until a run has ended and is stored. Returns False if it is still active.
-        Raises ``ChatRequestError`` (503) when this worker is closed."""
+        """Waits up to ``patience`` seconds until the end of a run is stored. Returns False if the run is still active.
+        Raises ``ChatRequestError`` (503) when this worker shuts down.
+        """
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """Returns a reader of the chat's running response from its beginning; ``None`` if no response is running."""
+        """Returns a reader of the chat's running response, from its beginning; ``None`` if the chat has no running
+        response.
+        """
         with observed_resume(*key) as found:
             info = await self._accepted(key)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
@@ -192,9 +200,8 @@ class ActiveRuns:
     async def wait_until_settled(self, key: ChatKey) -> str | None:
         """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
 
-        If a run is stopping, waits until its end is stored, and until the run of a waiting request has begun.
-
-        Returns the idempotency key of the active run; ``None`` without a run, or if its request is not yet accepted.
+        Returns the idempotency key of the request that the active run answers. Returns ``None`` if the chat has no run,
+        or if that request is not yet accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
@@ -207,13 +214,12 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def is_open(self, key: ChatKey) -> bool:
-        """Return True if the chat has a running response whose worker is alive."""
+        """Return True if the chat has a running response, and the worker of the run is alive."""
         run = await self._run_log.current(self._name(key))
         return run is not None and run.phase == "open" and run.healthy
 
     async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats with a running response, on any worker. Empty if the run log is unreachable, because the
-        list of chats works without it."""
+        """Returns the chats with a running response, on any worker. Returns no chats if the run log is unreachable."""
         try:
             runs = await self._run_log.current_many([self._name(key) for key in keys])
         except RunLogError as error:
@@ -223,10 +229,11 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> RunInfo | None:
-        """Stops the run of a chat, on any worker. Returns the run as it was before; ``None`` without a run.
+        """Stops the run of a chat, on any worker. Returns the run as it was before the stop; ``None`` if the chat had
+        no run.
 
-        Also stops requests that wait for the chat: see ``Run.claim``. First waits up to ``stop_timeout`` until a new
-        chat is stored.
+        Also stops requests that wait for the chat. For a new chat, first waits up to ``stop_timeout`` until the chat is
+        stored.
         """
         run = await self._run_log.current(self._name(key))
         if not await self._is_ours(key):
@@ -239,13 +246,14 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the chat's newest stop, on any worker; an empty string without a recent stop."""
+        """Returns the id of the chat's newest stop, from any worker; an empty string if the chat was not stopped
+        recently.
+        """
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the chat's active run if its request has one of these idempotency keys, because it recovers a dead
-        worker's run."""
+        """Stops the active run of the chat if the key of its request is in ``idempotency_keys``."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
@@ -258,15 +266,17 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def open_run(self, key: ChatKey) -> RunInfo | None:
-        """Returns the chat's run if its response is running. First waits up to ``stop_timeout`` until its request is
-        accepted."""
+        """Returns the active run of the chat if its response is running. First waits up to ``stop_timeout`` until the
+        request of the run is accepted.
+        """
         info = await self._accepted(key)
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends a request about a steering message to a run of any worker. ``content``: the bytes that the function
-        ``delivery`` or ``question`` returns. Returns the run's reply, or ``None`` after ``patience`` seconds."""
+        """Sends the bytes ``content`` to a run on any worker, and returns its reply; ``None`` after ``patience``
+        seconds. ``content``: the result of the function ``delivery`` or ``question``.
+        """
         # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
@@ -288,8 +298,9 @@ class ActiveRuns:
         return bool(self._runs)
 
     def close(self) -> None:
-        """Shuts down: refuses later claims, leaves recoverable runs to other workers, and stops this worker's other
-        runs."""
+        """Refuses all later claims. Leaves recoverable runs to other workers, and stops all other runs of
+        this worker.
+        """
         self._closing.set()
         self._waits_until = _now() + self._patience_after_close
         for run in self._runs:
@@ -315,14 +326,16 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the lease of a run. Then begin the ``next_turn`` of the run, if it has one."""
+        """End the lease of a run, so that the chat can have another run. If the run has a ``next_turn``, begin a run
+        for it.
+        """
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Return the chat's active run; ``None`` if the request has to wait until this run ends."""
+        """Return the active run of the chat; ``None`` if the request must wait until this run ends."""
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
@@ -331,10 +344,10 @@ class ActiveRuns:
         return None if reader is None else Taken(other, reader)
 
     async def _is_ours(self, key: ChatKey) -> bool:
-        """Return True if the run of the chat belongs to this deployment.
+        """Return True if the active run of the chat belongs to this deployment.
 
-        Deployments with separate session stores may share a run log. So the chat must be in this deployment's session
-        store, or this worker must execute the run. A new run begins before its session is stored.
+        Deployments with separate session stores may share a run log. A run belongs to this deployment if the session
+        store has the chat, or if this worker executes the run.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():
@@ -342,17 +355,19 @@ class ActiveRuns:
         return await self._chat_exists(key)
 
     async def _accepted(self, key: ChatKey) -> RunInfo | None:
-        """Return the run of the chat. First wait up to ``stop_timeout`` until its request is accepted."""
+        """Return the active run of the chat. First wait up to ``stop_timeout`` until the request of the run is
+        accepted.
+        """
         return await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
 
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait until the chat has no run, ``goes_on`` returns False for the run, or the deadline has passed.
+        """Wait while the chat has a run for which ``goes_on`` returns True, until the event-loop time ``deadline``.
+        Return the run of the chat after the wait.
 
-        Return the chat's run at that time. After ``close``, waits only a short time for a run of another worker, and
-        then raises ``ChatRequestError`` (503). A run of this worker ends soon after ``close``, so the wait for it goes
-        on. With ``until_close``, raises as soon as ``close`` is called.
+        After ``close``, wait only briefly for a run of another worker, then raise ``ChatRequestError`` (503). With
+        ``until_close``, raise this error immediately after ``close``.
         """
         begun = _now()
         while True:

@@ -1,4 +1,4 @@
-"""Provides ``AgentTask``."""
+"""Provides ``AgentTask``, which ends the agent of a run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import asyncio
 
 
 class AgentTask:
-    """The task that reads the events of one run's agent. ``seconds``: the time that the agent has to end by itself
-    after ``ask_to_end``. Then the task is cancelled."""
+    """The asyncio task that reads the events of an agent. ``seconds``: the time between ``ask_to_end`` and the
+    cancellation of the task.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.abort_signal = asyncio.Event()
@@ -20,29 +21,29 @@ class AgentTask:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Makes the current task the agent's task. If the run was already stopped, ADK still has time to store the
-        user's message."""
+        """Makes the current task the agent's task. If the run is already stopped, starts the timer for the cancellation
+        of the task.
+        """
         self._task = asyncio.current_task()
         if self.abort_signal.is_set():
             self.ask_to_end()
 
     def end(self) -> None:
-        """Called when the agent has ended. The task is then not cancelled while it stores the end of the run."""
+        """Called when the agent has ended. The task is not cancelled after this call."""
         self._task = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def ask_to_end(self) -> None:
-        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls do not
-        restart it."""
+        """Sends the abort signal to ADK. If the agent does not end in time, the task is cancelled."""
         self.is_ending.set()
         self.abort_signal.set()
         if self._task is not None and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self.cancel)
 
     def cancel(self) -> None:
-        """Cancels the task repeatedly until it ends, because some tools swallow a cancellation."""
+        """Cancels the task, and repeats this until the task ends, because some tools swallow a cancellation."""
         self.is_ending.set()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,9 +1,9 @@
 """Provides ``prevent_auto_resend``, which keeps a client from sending the same answers to tool calls again and again.
 
-A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
-of a response prevents this, but not if the server cannot use the answers. For example, the agent needs two approvals
-together, and only one was sent. Then the response ends with an error, because no client sends automatically after an
-error. The user's next answer is sent as usual.
+A client with ``sendAutomaticallyWhen`` sends its answers as soon as all tool calls of the last message have outputs. If
+the server cannot use the answers yet, the client would send them again after each response. For example, the agent
+needs two approvals, and the client sent only one. The response then ends with an error, because no client sends
+automatically after an error. The user's next answer is sent as usual.
 """
 
 import logging
@@ -25,11 +25,11 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"', b'data: {"t
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would automatically send the same answers again, an ``error`` chunk replaces the
-    last chunk.
+    """Returns the last SSE events of a response. If the client would automatically send the same answers again, an
+    ``error`` chunk replaces the last chunk.
 
-    ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
-    ``continued``: the message that the response continues, as the client has sent it.
+    ``ending``: the last SSE events of the response, without ``[DONE]``. ``before``: the SSE events before ``ending``.
+    ``continued``: the assistant message that the response continues, as the client has sent it.
     """
     if not is_sent_again(chain(before, ending), continued):
         return ending
@@ -38,6 +38,8 @@ def prevent_auto_resend(
 
 
 def ending_in_error(ending: list[bytes], text: str) -> list[bytes]:
-    """Returns ``ending`` with an ``error`` chunk instead of its ``finish``, ``abort`` or ``error`` chunk."""
+    """Returns the last SSE events of a response, with an ``error`` chunk in place of ``finish``, ``abort`` or
+    ``error``.
+    """
     kept = [event for event in ending if not event.startswith(_ENDS)]
     return [*kept, encode_sse({"type": "error", "errorText": text})]

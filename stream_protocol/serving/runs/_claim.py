@@ -1,4 +1,4 @@
-"""Provides ``Claim`` and ``Taken``."""
+"""Provides ``Claim``, the right to begin a run in a chat, and ``Taken``, the result if the chat has an active run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Taken:
-    """The result of an attempt to claim a chat that has an active run."""
+    """The active run of a chat, found by a request that tried to claim the chat."""
 
     run: RunInfo
     reader: RunReader | None = None
@@ -28,13 +28,15 @@ class Taken:
 
 
 class NotRecordedError(Exception):
-    """Raised if the engine could not store a new run. The run has not begun."""
+    """Raised if the engine could not store a new run. The agent was not started."""
 
 
 class Claim:
-    """Reserves a chat for a request or a recovery, until the end of the run is stored. The end of a ``with`` block
-    releases the claim, unless ``start`` was called. ``release``: function that ends the run's lease. ``tasks``:
-    contains the task of the run."""
+    """Reserves a chat for a request or a recovery, until the end of the run is stored.
+
+    Use a claim in a ``with`` statement, which releases it at the end unless ``start`` was called. ``release``: function
+    that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
@@ -54,32 +56,33 @@ class Claim:
             self.release()
 
     async def check_lease(self) -> None:
-        """Raises ``ChatRequestError`` (503) if this worker has lost the right to change the chat. Another worker may
-        then have accepted a message. So each change of the stored chat needs this check."""
+        """Raises ``ChatRequestError`` (503) if this worker has lost the right to change the chat. Call this method
+        before each change of the stored chat.
+        """
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps a slot within the limits of runs until the claim is released."""
+        """Keeps a slot, a place within the limits of active runs, until the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Starts a task for the run's work. The end of the task releases the claim."""
+        """Starts a task that executes ``work``. The claim is released at the end of the task."""
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Ends the run's lease, and frees the slots. Called once; after ``start`` only by the task."""
+        """Ends the lease of the run, and frees the slots. Must be called only once."""
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored. With an engine, also waits until the run is stored.
+        """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        If the run ends earlier, raises ``ChatRequestError`` (409 after a stop, 503 for an unreachable store), or the
-        agent's exception.
+        If the run ends first, raises the exception of the agent, or ``ChatRequestError``: 409 after a stop, 503 for an
+        unreachable store.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -100,11 +103,7 @@ class Claim:
                 self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
-        """Return the error for a request whose run has ended before the user's message was stored.
-
-        A cancelled run was waiting for the session store, so it is unknown if the message is stored. The client can
-        safely retry.
-        """
+        """Return the error for a request if its run has ended before the user's message was stored."""
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:
             case None if self.run.was_left:

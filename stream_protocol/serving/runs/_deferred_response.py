@@ -1,4 +1,4 @@
-"""Responses that begin before their request is accepted, so that clients and proxies do not time out."""
+"""Responses that begin before the request is accepted, so that clients and proxies do not time out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]]) -> AsyncIterator[bytes]:
-    """Return the SSE events of ``answer()``; one ``error`` chunk if it raises ``ChatRequestError``. The response has
-    already begun, so the status cannot be sent."""
+    """Return the SSE events of a response. If ``answer`` raises ``ChatRequestError``, return one ``error`` chunk
+    instead, because the status was already sent.
+    """
     try:
         return await answer()
     except ChatRequestError as refused:
@@ -26,7 +27,7 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
 
 
 def deferred_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
-    """Return a reader of the task's SSE events. Closing the reader does not cancel the task."""
+    """Return a reader of the SSE events that the task returns. If the reader is closed, the task continues."""
     cut_off = asyncio.Event()
 
     def kept_bytes() -> int:

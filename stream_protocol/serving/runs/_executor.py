@@ -1,7 +1,7 @@
-"""Provides ``Executor``, which executes the runs of a service, and ``RunWork``, which runs the agent and stores the
-end.
+"""Provides ``Executor`` and ``RunWork``. ``Executor`` executes the runs of a service. ``RunWork`` runs the agent and
+stores the end of the run.
 
-``DurableExecutor`` of ``engine`` also recovers the runs of dead workers. ``ChatService(engine=…)`` selects it.
+With ``ChatService(engine=…)``, the subclass ``DurableExecutor`` also recovers the runs of dead workers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
 
 
 class RunWork:
-    """Runs agents, stores the ends of runs, and calls ``on_finish``. ``hook_timeout``: see ``ServiceLimits``."""
+    """Runs agents, stores the ends of runs, and calls the hook ``on_finish``. ``hook_timeout``: see
+    ``ServiceLimits``.
+    """
 
     def __init__(
         self,
@@ -70,8 +72,9 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Context manager: record a span, metrics and the event loop's delay. ``first_run``: see
-        ``RunObserver.observed``."""
+        """Context manager: record the tracing span and the metrics of a run, and the delay of the event loop.
+        ``first_run``: see ``RunObserver.observed``.
+        """
         with (
             self._loop_lag.measured(),
             run.observer.observed(
@@ -86,7 +89,7 @@ class RunWork:
             yield
 
     async def do(self, run: Run, job: Job, events: AsyncGenerator[Event]) -> None:
-        """Reads the agent's ``events`` to the end, then stores the end of the run and calls ``on_finish``."""
+        """Reads the events of the agent to the end, stores the end of the run, and calls ``on_finish``."""
         try:
             await run.run_agent(events, job.start_response, job.recorder, partial(self._is_recovered_after, run, job))
         finally:
@@ -100,12 +103,7 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after the error, now or when the session store is reachable
-        again.
-
-        If the store failed before the request was accepted, the request is usually refused, and the result is False.
-        But after a rewind the result is True, because the removed message is stored again only by a recovery.
-        """
+        """Return True if another worker recovers the run after this error."""
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
         if can_continue := run.is_open or run.is_recovered or job.is_rewound:
@@ -114,7 +112,9 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if another run or execution has stored an event. Returns False if the session cannot be read."""
+        """Return True if another run, or another execution of this run, has stored an event. Return False if the
+        session cannot be read.
+        """
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -128,8 +128,9 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """If the run holds the chat's lease, store the output that the client has received and the session lacks.
-        Retries until ``aclose``. Until then, the chat stays busy, because no other worker has this output."""
+        """Store output that the client has received and the session lacks. Repeat this until the session store is
+        reachable or this worker is closed. Meanwhile, the chat has no other run.
+        """
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
         agent = job.runner.agent.name
@@ -149,8 +150,9 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Store the end of a run. Returns False if the store is unreachable. ``is_told``: True if a log line already
-        reports that the store is unreachable."""
+        """Store the end of a run. Return False if the session store is unreachable. ``is_told``: whether a log line has
+        already reported the unreachable store.
+        """
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
@@ -181,8 +183,8 @@ class RunWork:
 class Executor:
     """Executes the runs of a service without an engine. A run is lost if its worker dies.
 
-    Only a subclass implements the methods for runs of dead workers. All methods except ``execute`` raise
-    ``ChatRequestError`` (503) if a store is unreachable.
+    An orphaned run is an unfinished run of a dead worker. The methods for orphaned runs do nothing in this class. All
+    methods except ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
     """
 
     def __init__(self, runs: ActiveRuns, work: RunWork) -> None:
@@ -190,42 +192,55 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of dead workers' runs. Later calls do nothing."""
+        """Starts to recover the runs of dead workers. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of dead workers' runs."""
+        """Stops recovering the runs of dead workers."""
 
     async def aclose(self) -> None:
-        """Ends the recovery of dead workers' runs, and closes the engine."""
+        """Stops recovering the runs of dead workers, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the run of a dead worker that an earlier request with the same idempotency key has begun.
-        ``claim``: the current request's right to begin a run; the recovered run uses it. Other runs of dead workers do
-        not change."""
+        """Recovers an orphaned run (an unfinished run of a dead worker) that was begun by an equal request. Equal
+        requests have the same idempotency key. Other orphaned runs do not change.
+
+        ``claim``: the current request's right to begin a run. The recovered run uses this right.
+        """
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the chat's runs of dead workers, for a request that waits until these runs have ended."""
+        """Starts to recover all orphaned runs of the chat: unfinished runs of dead workers. Returns before these runs
+        end.
+        """
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the chat's runs of dead workers. The caller must hold the chat's lease."""
+        """Cancels all orphaned runs of the chat: unfinished runs of dead workers. The caller must hold the lease of the
+        chat.
+        """
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run of the chat, and its runs of dead workers. Returns False if there were none."""
+        """Stops the active run of the chat, and all orphaned runs: unfinished runs of dead workers. Returns False if
+        the chat had no run.
+        """
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the user message of a dead worker's run is not yet stored."""
+        """Returns True if the chat has an orphaned run (an unfinished run of a dead worker) that has not stored its
+        user message.
+        """
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits until no run of the chat belongs to a dead worker, at most ``seconds``."""
+        """Waits up to ``seconds`` until the chat has no orphaned run (an unfinished run of a dead worker), or has a
+        running response.
+        """
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until no run of the chat belongs to a dead worker. Returns True if the chat may have an active run
-        now."""
+        """Waits until the chat has no orphaned run: an unfinished run of a dead worker. Returns True if the caller must
+        look for an active run again.
+        """
         return False

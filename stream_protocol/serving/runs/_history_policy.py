@@ -1,5 +1,6 @@
-"""The source of the history that the model reads: the stored chat (``ServerHistory``), or the request
-(``ClientHistory``)."""
+"""The source of the history that the model reads: the stored chat (``ServerHistory``) or the request
+(``ClientHistory``).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """The plan of a request, and the runner and the session of its run."""
+    """The plan of a request, with the runner and the session of its run."""
 
     runner: Runner
     session: Session | None
@@ -73,8 +74,9 @@ class ServerHistory:
         return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns ``planned`` with the bytes of the user message's files. Needed before a rewind, which removes
-        artifacts. Raises ``ChatRequestError`` for refused files."""
+        """Returns ``planned`` with the bytes of all files in the user's message. Must be called before a rewind, which
+        removes artifacts. Raises ``ChatRequestError`` for refused files.
+        """
         request_plan = planned.request_plan
         if not isinstance(request_plan, NewUserTurn):
             return planned
@@ -85,27 +87,31 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
-        """Returns the request with only its last message, so that a long run keeps less in memory. The message before
-        it also stays if it contains answers to tool calls that the run uses."""
+        """Returns a smaller request with only its last message, to save memory during the run. Also keeps the message
+        before the last message, if the run uses answers to tool calls from that message.
+        """
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
         )
         return replace(request, messages=(request.target,) if before is None else (before, request.target))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Returns a function that builds links to the agent's files; ``None`` without an artifact service."""
+        """Returns a function that builds links to files of the agent; ``None`` without an artifact service."""
         if self._runner.artifact_service is None:
             return None
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the chat before the job's response. The response may continue the last one."""
+        """Returns the messages of the chat before the response. If the request answers tool calls, the response
+        continues the last message.
+        """
         return job.messages_before_response()
 
 
 class ClientHistory:
-    """Takes the history from the request, for chats that only the client stores. ``mode``: ``"text"`` uses only the
-    texts of the messages."""
+    """Takes the history from the request, for chats that the server does not store. ``mode``: with ``"text"``, uses
+    only the texts of the messages.
+    """
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files
@@ -119,8 +125,9 @@ class ClientHistory:
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns ``planned``, because the request contains the files. Raises ``ChatRequestError`` for refused
-        files."""
+        """Returns ``planned`` unchanged, because the request contains the files. Raises ``ChatRequestError`` for
+        refused files.
+        """
         if isinstance(planned.request_plan, NewUserTurn):
             self._files.check(planned.request_plan.texts_and_files)
         return planned

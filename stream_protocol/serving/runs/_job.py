@@ -1,4 +1,4 @@
-"""Provides ``Job``: the work of one run, created from the ``RequestPlan``."""
+"""Provides ``Job``, the work of one run. A job is created from a ``RequestPlan``."""
 
 from __future__ import annotations
 
@@ -100,18 +100,23 @@ class Job:
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with ``runner``, which gets the session service of the current runner."""
+        """Return a copy of the job with another runner. The new runner gets the session service of the
+        current runner.
+        """
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job with other ``values``. The copy keeps the values that ``read_session`` has
-        computed."""
+        """Return a copy of the job in which ``values`` replace fields. The copy also has the results of
+        ``read_session``.
+        """
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
         return other
 
     def read_session(self) -> None:
-        """Compute and cache the transcript and the continued response, which can take long: see ``run_off_loop``."""
+        """Compute and cache the stored conversation and the beginning of the response. Call this method with
+        ``run_off_loop``, because the computation can take long.
+        """
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
             with suppress(Exception):  # an app's hook may raise; it raises again when the response starts
@@ -119,7 +124,6 @@ class Job:
 
     @cached_property
     def _continuation(self) -> StartedResponse:
-        """The beginning of a response that continues a message. Cached, because a run has only one response."""
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(
@@ -128,8 +132,9 @@ class Job:
         return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
-        """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` without an
-        event."""
+        """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` if the run has
+        no event.
+        """
         settings = Settings(**self.options)
         match self.request_plan:
             case AnsweredCalls():
@@ -141,13 +146,13 @@ class Job:
                 return StartedResponse(sse_conversion((), message_id, settings, self.request_plan.call_ids))
 
     async def events(self, run: Run) -> AsyncGenerator[Event]:
-        """Runs the agent and yields ADK's events.
+        """Runs the agent and yields the events of ADK. First prepares the session.
 
-        First prepares the session. An engine has already stored the run.
+        The first event is the event of the user. Its invocation id determines the id of the assistant message. ``run``:
+        the run, whose idempotency key is stored in the user's events.
 
-        The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
-        was stopped before its start still stores a user message. Of the user's answers to tool calls, it stores only
-        the denials. ``run``: its idempotency key is stored in the user's events.
+        If the run was stopped before its start, a user message is still stored. Of the user's answers to tool calls,
+        only denials are stored.
         """
         await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -179,9 +184,8 @@ class Job:
             return
 
     async def _prepare_session(self) -> None:
-        """Rewind the session, repair its state, and append the answers that came with a new message.
-
-        Nothing is removed before this point, so the chat stays unchanged if the engine cannot store the run.
+        """Rewind the session, repair its state, and append the user's answers to tool calls, if they came with a new
+        message.
         """
         plan, found = self.request_plan, len(self.session.events)
         if isinstance(plan, NewUserTurn) and plan.rewind_before is not None:
@@ -199,11 +203,11 @@ class Job:
             await run_off_loop(self.read_session, events=self.session.events)
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
-        """Yield the steering messages that earlier runs have accepted and not read, except the message that begins this
-        run.
+        """Yield steering messages (user messages to an active run) that earlier runs have accepted. Omit messages that
+        a model has read, and the message that begins this run.
 
-        A message that was sent before ``beginning`` loses its own context, because this run's context is newer.
-        ``beginning``: the client's id of the message that begins this run.
+        ``beginning``: the client's id of the message that begins this run. Messages before it are yielded without their
+        context, because the context of this run is newer.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -276,10 +280,11 @@ class Job:
     async def _store_tool_failures(
         self, run: Run, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
-        """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
+        """Append an error response for each unanswered call of a tool that raised an exception. Return the appended
+        events.
 
-        ``events``: the events of the session and of the run. ``failure``: the exception of the run. If the store fails,
-        still returns the events, so that the client gets them.
+        ``events``: the events of the session and of the run. ``failure``: the exception that ended the run. If the
+        session store fails, still return the events, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
         if not raised:
@@ -301,7 +306,7 @@ class Job:
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id of the user's event if the job must yield this event; ``None`` if ADK yields it."""
+        """Return the invocation id of the user event that the job must yield; ``None`` if ADK yields this event."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -311,18 +316,21 @@ class Job:
     def _needs_event(self) -> bool:
         """Return True if the session needs an empty event before ADK accepts an invocation id.
 
-        In a resumable app, ADK takes the id as that of a run to resume, and refuses it if the session has no events. An
-        empty user event changes neither the prompt nor the chat.
+        This is the case for a new session of a resumable app. The empty event changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
     def messages_before_response(self) -> list[UIMessage]:
-        """Return the stored messages with the user's new message or answers. A continued message comes last."""
+        """Return the stored messages, then the user's new message. If the request answers tool calls, the answers are
+        added to the last message.
+        """
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues, with the user's new answers."""
+        """Return the assistant message that the response continues. It contains the user's new answers to
+        tool calls.
+        """
         assert isinstance(self.request_plan, AnsweredCalls)
         if not self.request_plan.past:  # only the client has the message
             return self.request.target
@@ -332,8 +340,9 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of the ``stored`` events and of the request. ``call_ids``: the client ids of calls in
-        earlier messages."""
+        """Return the messages of the ``stored`` events and of the request. ``call_ids``: the tool call ids that clients
+        know from earlier messages.
+        """
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
         for run_input in run_inputs(self.request_plan):
@@ -342,8 +351,9 @@ class Job:
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:
-        """Return SSE events with the content of the continued message, without the ``start`` chunk, which the response
-        sends."""
+        """Return SSE events with the content of the message that the response continues. The ``start`` chunk is
+        omitted, because the response sends its own.
+        """
         _start, *parts = message_to_chunks(
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )

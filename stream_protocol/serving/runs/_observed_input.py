@@ -1,4 +1,4 @@
-"""Watches the storing of a run's input: the user's message or answers to tool calls."""
+"""Reports when the input of a run is stored. The input is the user's message, or answers to tool calls."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class StoppedBeforeStoredError(Exception):
 def observed_sessions(
     job: Job, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
 ) -> ObservedSessions:
-    """Return a session service that calls ``on_stored`` when the user's message or answers are stored, and collects
-    ``compactions``.
+    """Return a session service that calls ``on_stored`` when the input of the run is stored. The input is the user's
+    message, or answers to tool calls.
 
-    If the run is stopped before the answers are stored, the service raises ``StoppedBeforeStoredError``. But if some
-    answers are already stored, the service stores the others even after a stop.
+    If the run is stopped before answers are stored, the service raises ``StoppedBeforeStoredError``. If some of the
+    answers are already stored, the service also stores the rest.
 
-    After a fail-over of the run log, two runs of a chat may be active. This run has read the first ``known`` events. If
-    another run has stored a later message, the service raises ``LeaseLostError``.
+    ``compactions``: list to which the compaction events of ADK are added. ``known``: the number of events that this run
+    has read. If another run has stored a message after these events, the service raises ``LeaseLostError``.
     """
     refusing = False
     has_begun = bool(run_input.before)
@@ -66,6 +66,6 @@ def observed_sessions(
 
 
 def _is_of_run(event: Event) -> bool:
-    """Return True for a user event that is the input of a run, or the first event of a repeated execution."""
+    """Return True for a user event that is the input of a run, or the first event of a recovered run."""
     metadata = EventMetadata.of(event)
     return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

@@ -1,4 +1,4 @@
-"""Calls the app's hook ``on_finish`` with the messages of the chat when a response has ended."""
+"""Calls the app's hook ``on_finish`` with the messages of the chat at the end of a response."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The way in which a response ended. The ``on_finish`` hook gets this object."""
+    """Tells the hook ``on_finish`` how a response ended."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""
@@ -57,10 +57,10 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the ``on_finish`` hook. Logs its errors. Cancels the hook after ``timeout`` seconds.
+    """Calls the hook ``on_finish``, and logs its errors. Cancels the hook after ``timeout`` seconds.
 
-    ``before``: a function that returns the chat's messages without the response. ``continues``: True if the response
-    continued the last message. ``ending``: the ``outcome`` of the ``Run``.
+    ``before``: a function that returns the messages of the chat without the response. ``continues``: True if the
+    response continued the last message. ``ending``: the ``outcome`` of the ``Run``.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:

@@ -1,4 +1,4 @@
-"""Provides ``Planner``, which creates the ``RequestPlan`` and the ``Job`` of a request."""
+"""Provides ``Planner``, which decides what to run for a request, and creates the ``Job`` of the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Incoming:
-    """A chat request, with the data that the service has added."""
+    """A chat request, with data that the service has added."""
 
     request: ChatRequest
     user_id: str
@@ -43,13 +43,16 @@ class Incoming:
 
     @property
     def chat(self) -> ChatKey:
-        """The key of the request's chat."""
+        """The key of the chat: the user id and the chat id."""
         return self.user_id, self.request.id
 
 
 class Planner:
-    """``runner``, ``run_config`` and ``options``: the defaults for requests without overrides. ``context`` and
-    ``shared_state``: see ``ServiceOptions``."""
+    """Decides what to run for a request, and creates the ``Job`` of the run.
+
+    ``runner``, ``run_config`` and ``options``: defaults for requests without overrides. ``context`` and
+    ``shared_state``: see ``ServiceOptions``.
+    """
 
     def __init__(
         self,
@@ -77,8 +80,9 @@ class Planner:
         return options
 
     async def plan(self, incoming: Incoming, *, chat_was_busy: bool) -> Planned:
-        """Decides what the run of the request must do. Stores nothing. ``chat_was_busy``: see
-        ``stream_protocol.session.plan``."""
+        """Decides what the run of the request must do. Stores nothing. ``chat_was_busy``: see the function
+        ``stream_protocol.session.plan``.
+        """
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
         incoming.scope.plan(planned.answers)
@@ -91,8 +95,9 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Returns the job of the run. For a new chat, creates the session. The job makes all other changes. ``accept``:
-        see ``Job.on_stored``."""
+        """Returns the job of the run. For a new chat, creates the session; the job makes all other changes when it
+        runs. ``accept``: see ``Job.on_stored``.
+        """
         session = planned.session or await create_session(planned.runner, *incoming.chat)
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()

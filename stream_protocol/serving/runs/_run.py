@@ -1,8 +1,9 @@
-"""Provides ``Run``: one run of an agent. It writes its response to an ``EventBuffer``, which HTTP responses read.
+"""Provides ``Run``: one run of an agent. A run writes its response to an ``EventBuffer``, from which HTTP responses
+read.
 
-One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
-store all events, and a started tool runs to its end. A stop immediately ends the *response* (with ``abort``) and asks
-ADK to end the run.
+One task reads all events of the run, even after all clients have disconnected or the response has ended. ADK can
+therefore store all events, and each started tool runs to its end. A stop immediately ends the *response* with
+``abort``, and asks ADK to end the run.
 """
 
 from __future__ import annotations
@@ -54,20 +55,21 @@ TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 
 
 class LeaseLostError(Exception):
-    """Raised if the lease of a chat was not renewed in time. Another run may now hold the lease."""
+    """Raised if the lease of a run was not renewed in time. Another run may now be active in the chat."""
 
 
 class Run:
-    """One run, from the claim of the chat to the last event of ADK.
+    """One run of an agent, from the claim of the chat to the last event of the agent.
 
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
     ``log``: the buffer with the SSE events of the response. ``since_stop``: the id of the chat's newest stop when the
-    request arrived. Any later stop also stops this run. With ``None``, stops before the claim have no effect. With
-    ``STOPPED``, the run is stopped as soon as it claims the chat. ``chat_was_busy``: True if another run held the lease
-    of the chat when the request arrived. ``requested_at``: the request's arrival by ``time.perf_counter``; by default
-    now.
+    request arrived. Any later stop stops this run. With ``None``, stops before the claim have no effect. With
+    ``STOPPED``, the run is stopped as soon as it claims the chat.
+
+    ``chat_was_busy``: True if the chat had another active run when the request arrived. ``requested_at``: the arrival
+    of the request by ``time.perf_counter``; by default now.
     """
 
     _lease: Lease
@@ -112,15 +114,19 @@ class Run:
 
     @property
     def outcome(self) -> Ending | None:
-        """The ending of the response; ``None`` before its end, or if the run has no response."""
+        """The end of the response: ``finish``, ``error``, ``timeout`` or ``abort``. ``None`` before the end, or if the
+        run has no response.
+        """
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log."""
+        """Return True if the run holds the lease of the chat. If a renewal of the lease is late, first ask
+        the run log.
+        """
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
-        """Claims the chat. Stops the run if the chat was stopped after the request had arrived.
+        """Claims the chat. If the chat was stopped after the request had arrived, stops the run.
 
         Raises ``ChatTakenError`` if the chat has an active run, and ``RunLogError`` if the run log is unreachable.
         """
@@ -135,29 +141,29 @@ class Run:
 
     def continue_message(self, request: ChatRequest) -> None:
         """Sets the assistant message that the response continues, if the request answers tool calls of this message.
-        Call this method before the run can be stopped."""
+        Must be called before the run can be stopped.
+        """
         self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
-        """The data that the run stores with the user's message, or with the user's answers to tool calls."""
+        """Data that the run stores with the user's message, or with the user's answers to tool calls."""
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
-        """Sets the id under which the engine stores the run. Call this method before the run begins."""
+        """Sets the id under which the engine stores the run. Must be called before the run begins."""
         self._record_id = record_id
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of a dead worker's run. If a store is unreachable, a recovery continues
-        later, but a new run is refused."""
+        """True if this run is the recovery of a run of a dead worker."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
         self.can_be_recovered = allowed
 
     def open(self) -> None:
-        """Accepts the request, and lets other requests read the response. Later calls do nothing."""
+        """Accepts the request. From then on, clients may read the response. Later calls do nothing."""
         if not self.is_open:
             self.opened.set()
             self._lease.open()
@@ -165,26 +171,24 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets ``next_turn``. ``late``: the steering message that came too late for this run. A stop of this run also
-        stops the new turn."""
+        """Sets the message for a new run after this run. ``late``: a steering message (a user message to an active run)
+        that came too late for this run. If this run is stopped, the new run is stopped, too.
+        """
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
         )
 
     def give_up(self) -> None:
-        """Stops the run, because its request is refused. A run that has not yet begun stores nothing."""
+        """Stops the run because its request is refused. If the run has not yet begun, it stores nothing."""
         self._given_up = True
         self.stop()
 
     def release(self) -> None:
-        """Ends the lease, so that the chat can have another run. Call this method only once.
-
-        Also removes the reference cycles between run, lease, log and job, so that the memory of a large response is
-        freed immediately. The garbage collector would free the memory late, because the response has few objects.
-        """
+        """Ends the lease, so that the chat can have another run. Must be called only once."""
         self._timers.close()
         self._lease.release()
+        # Without reference cycles, the memory of a large response is freed without the garbage collector.
         del self._lease
         self._response.forget_factory()
         self.log.forget_writer()
@@ -196,11 +200,12 @@ class Run:
         recorder: TurnRecorders,
         is_recovered_after: Callable[[BaseException], Awaitable[bool]],
     ) -> None:
-        """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
+        """Reads the events of the agent to the end, and writes the response. Must be called in a separate task.
 
-        A run that was stopped before this call still reads the events, so that ADK stores the user's message.
+        If the run was already stopped, it still reads the events, so that ADK stores the user's message.
 
-        ``is_recovered_after``: gets the exception of a failed run. Returns True if another worker recovers the run.
+        ``is_recovered_after``: function that gets the exception of a failed run. It returns True if another worker
+        recovers the run.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -234,7 +239,8 @@ class Run:
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
         """Return True if the run may still store its input. A stopped run may still store a user message. Of the user's
-        answers to tool calls, a stopped run stores only the denials."""
+        answers to tool calls, it stores only denials.
+        """
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
@@ -253,7 +259,9 @@ class Run:
         self.agent_task.ask_to_end()
 
     def leave(self) -> None:
-        """Leaves the run to another worker. The response does not end: its readers are disconnected, and reconnect."""
+        """Leaves the run to another worker. The response does not end. Its readers are disconnected, so that clients
+        reconnect.
+        """
         if not self.log.closed:
             self.was_left = True
             self.steering.refuse("left")
@@ -261,13 +269,17 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles a message from the process that serves a steering request. ``post``: the bytes of the function
-        ``delivery`` or ``question``. Returns the encoded ``Reply``."""
+        """Handles bytes that a steering request has sent to this run, and returns the encoded ``Reply``. ``post``: the
+        result of the function ``delivery`` or ``question``.
+        """
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run immediately, because another run may now hold the lease. A run that another
-        worker can recover gets no abort signal. With this signal, ADK would store the run's tool calls as stopped."""
+        """Ends the response and the run immediately, because another run may now hold the lease.
+
+        If another worker can recover the run, ADK gets no abort signal, because ADK would then store the run's tool
+        calls as stopped.
+        """
         lease_losses.add(1)
         lost = LeaseLostError()
         self.observer.failed(lost)
@@ -279,7 +291,6 @@ class Run:
         self.agent_task.cancel()
 
     def _wait_for_reader(self) -> None:
-        """Start the timer that stops a run without a reader."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._timers.start(
                 "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
@@ -293,7 +304,7 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers. Otherwise check again later."""
+        """Stop the run if no client reads it. If another worker reads the run, check again later."""
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
             self._timers.start("reader", seconds, self._stop_unread)
@@ -313,15 +324,12 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Write an event that a tool has posted."""
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of the run's earlier executions, unless this execution has repeated them. Without
-        these events, the response would show less than the history.
-        """
+        """Send the events that earlier executions have stored and that this execution has not repeated."""
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
@@ -332,13 +340,15 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def repeat_error_text(self, text: str) -> None:
-        """Sets the error text that a client has received from an earlier execution of the run. The response ends with
-        this text, if it ends with an error."""
+        """Sets the error text that a client received from an earlier execution of the run. If the response ends with an
+        error, the error has this text.
+        """
         self._response.repeat_error_text(text)
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: the sentence
-        for the log."""
+        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: a sentence for
+        the log.
+        """
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)
@@ -354,7 +364,9 @@ class Run:
         self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
-        """Write the last chunk of the response, and close the run's log. Does nothing if the response has ended."""
+        """Write the last chunk of the response, and close the log of the run. Do nothing if the response has already
+        ended.
+        """
         if self.log.closed or self.was_left:
             return
         self.steering.refuse("finished")

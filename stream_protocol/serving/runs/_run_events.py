@@ -1,4 +1,6 @@
-"""Provides ``run_events``, which runs an agent without a ``ChatService``, and shows the work of its sub-agents."""
+"""Provides ``run_events``, which runs an agent without a ``ChatService`` and also yields the events of its
+sub-agents.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,16 @@ MAX_WAITING: Final = 256
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
     """Run an agent, as ``runner.run_async`` does, and yield the agent's events. Pass the events to ``stream_sse``.
 
-    In contrast to the runner, this function also yields the events of agents in an ``AgentTool``. It yields the data
-    and the progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``, and ADK's compaction
-    events. The session stores the work of the nested agents, so that ``session_to_messages`` can show it.
+    In contrast to ``runner.run_async``, this function also yields:
 
-    The agents wait for a slow caller. At most 256 events wait, plus one event for each running ``AgentTool``.
-    ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, a tool's data is sent later, together
-    with the tool's result. Transient data is dropped in this case.
+    - Events of agents in an ``AgentTool``. The session stores these events, so that ``session_to_messages`` can show
+      them.
+    - Data and progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``.
+    - Compaction events of ADK.
+
+    If the caller is slow, the agents wait. At most 256 events wait, plus one event for each running ``AgentTool``. The
+    functions ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, a tool's data is sent with
+    the tool's result. In this case, transient data is dropped.
 
     The runner is not changed. ``session_id`` and ``arguments`` are passed to ``runner.run_async``. If the generator is
     closed, the run ends.
@@ -48,7 +53,7 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
 
 class _WaitingEvents:
-    """Queue of events that the caller of ``run_events`` has not yet taken. ``None`` marks the end."""
+    """Queue of events that the caller of ``run_events`` has not yet taken. ``None`` marks the end of the run."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -66,12 +71,12 @@ class _WaitingEvents:
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:
-        """Add an event of ADK. Wait until the caller asks for the next event, because ADK's runner waits, too."""
+        """Add an event of ADK, and wait until the caller asks for the next event."""
         self._queue.put_nowait(event)
         await self._queue.join()
 
     def post(self, event: Event) -> None:
-        """Add an event that a tool or a nested agent has posted. If the queue is full, drop the data of tools."""
+        """Add an event that a tool or a nested agent has sent. If the queue is full, drop the data of tools."""
         if self._is_full and is_posted_data(event):
             if not self._has_dropped:
                 logger.warning("Data of a tool is not sent at once: the caller of `run_events` is too slow.")

@@ -1,4 +1,6 @@
-"""Provides ``RunPosts``, with which the functions of ``stream_protocol.agents`` add events to a run's response."""
+"""Provides ``RunPosts``, through which the functions of ``stream_protocol.agents`` add events to the
+response of a run.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
 
 
 class RunPosts:
-    """Channel with which tools add events to the response of a run. Must be created on the run's event loop.
+    """Adds the events of tools to the response of a run. Must be created on the event loop of the run.
 
     The events of each thread keep their order. The events of a tool come before its result. Events after ``close`` are
-    dropped, so a thread that outlives the run does not keep the run in memory.
+    dropped.
 
-    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``: waits
-    until ``write`` can take the next event. ``has_ended``: True once the response has ended, even before ``close``.
+    ``pause``: the minimum number of seconds between two events with the same key: see ``post_newest``. ``room``:
+    function that waits until ``write`` can take another event. ``has_ended``: function that returns True after the
+    response has ended.
     """
 
     def __init__(
@@ -46,13 +49,15 @@ class RunPosts:
         return self._write is not None and not self._has_ended()
 
     def post(self, event: Event) -> None:
-        """Writes the event. From another thread, the event is written as soon as the event loop is free."""
+        """Writes the event. If called from another thread, the event is written as soon as the event loop is free."""
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event that ``make`` returns. ``key``: a series of events, such as the progress of one tool call.
-        The first event of a series is written immediately. Then, the newest event of the series is written every
-        ``pause`` seconds."""
+        """Writes the event that ``make`` returns, at most once per ``pause`` seconds for each key.
+
+        ``key``: names a series of events, such as the progress of one tool call. If several events of a series come
+        within ``pause`` seconds, only the newest is written.
+        """
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make
@@ -60,8 +65,7 @@ class RunPosts:
             self._call(lambda: self._write_newest(key))
 
     async def ready(self) -> None:
-        """Waits until the next event can be written. Works in any thread, because ADK may run a tool in a thread with a
-        separate event loop."""
+        """Waits until the next event can be written. Can be called from any thread."""
         if self._room is None or self._write is None:
             return
         if threading.get_ident() == self._thread:
@@ -70,7 +74,7 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the waiting events of ``post_newest``. Must be called on the event loop."""
+        """Writes the events of ``post_newest`` that still wait. Must be called on the event loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

@@ -27,7 +27,7 @@ logger = logging.getLogger(__package__)
 
 @dataclass(frozen=True)
 class StartedResponse:
-    """A response that has begun."""
+    """A response that has begun: its converter of events to chunks, and earlier content of the message."""
 
     conversion: Conversion[bytes]
     past_sse: bytes = b""
@@ -40,9 +40,10 @@ events."""
 
 
 class RunResponse:
-    """The response of one run. The response begins with the run's first event, at the latest when the run ends.
+    """The response of one run. It begins with the first event of the run. If the run has no event, the response begins
+    when the run ends.
 
-    ``output``: compares the response with the events that ADK has stored for the run.
+    ``output``: object that compares the response with the events that ADK has stored for the run.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
@@ -60,8 +61,9 @@ class RunResponse:
         self._continued = message
 
     def repeat_error_text(self, text: str) -> None:
-        """Sets the text of the ``error`` chunk at the end. A client has received this text, so the app's hooks do not
-        change it again."""
+        """Sets the text of the ``error`` chunk at the end. A client has already received this text, so the hooks of the
+        app do not change it.
+        """
         self._told_error_text = text
 
     @property
@@ -70,7 +72,7 @@ class RunResponse:
 
     @property
     def is_prepared(self) -> bool:
-        """True after ``prepare``."""
+        """True after ``prepare`` was called."""
         return self._factory is not _empty_response
 
     def prepare(self, factory: ResponseFactory, recorder: TurnRecorders) -> None:
@@ -78,22 +80,22 @@ class RunResponse:
         self._recorder = recorder
 
     def forget_factory(self) -> None:
-        """Removes the function that starts the response, so that the function does not keep the run's job in memory."""
+        """Removes the function that starts the response, because this function keeps the job of the run in memory."""
         self._factory = _empty_response
 
     def add(self, event: Event) -> None:
-        """Raises errors of the app's hooks."""
+        """Converts an event of the agent, and writes the chunks. Raises errors of the app's hooks."""
         conversion = self._started(event)
         self._recorder.event(event)
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """See ``InnerAgents.show``."""
+        """Switches the preliminary outputs of agents inside tool calls on or off. Final outputs are always sent."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends the messages of agents inside tool calls that had to wait for a reader."""
+        """Switches the preliminary outputs of agents inside tool calls on, and sends the current outputs."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
@@ -111,14 +113,14 @@ class RunResponse:
         return conversion.outcome == "finish" and ending is written
 
     def note_failure(self, error: BaseException) -> None:
-        """Gives the error to the log, the recorders, and the run's OpenTelemetry span."""
+        """Reports the error to the log, the recorders, and the tracing span of the run."""
         self._observer.failed(error)
         self._recorder.failed(error)
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """End the conversion of events to chunks, and return the conversion. An exception of an app's hook ends the
-        response with an error.
+        """End the ``Conversion`` of events to chunks, and return it. If a hook of the app raises an exception, the
+        response ends with an error.
         """
         try:
             conversion = self._started(None)
@@ -130,7 +132,7 @@ class RunResponse:
         return conversion
 
     def _started(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion of events to chunks. The first call starts the conversion."""
+        """Return the ``Conversion`` of events to chunks. The first call starts it."""
         if self._conversion is None:
             try:
                 started = self._factory(None if event is None else read(event).invocation_id)
@@ -153,8 +155,9 @@ class RunResponse:
 
 
 def _error_text(ending: Sequence[bytes]) -> str | None:
-    """Return the text of the ``error`` chunk that ends a response; ``None`` without such a chunk. ``ending``: the last
-    SSE events of the response."""
+    """Return the text of the ``error`` chunk at the end of a response; ``None`` without this chunk. ``ending``: the
+    last SSE events of the response.
+    """
     match [*parse_sse(ending[-1:])]:
         case [*_, {"type": "error", "errorText": str(text)}]:
             return text
@@ -162,5 +165,7 @@ def _error_text(ending: Sequence[bytes]) -> str | None:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or whose response failed to start."""
+    """Return an empty response, for a run that was stopped before its start, or after an error at the start of the
+    response.
+    """
     return StartedResponse(sse_conversion((), None, Settings()))

@@ -1,4 +1,7 @@
-"""Encodes the messages between steering requests and runs. The store of the run log transports the bytes."""
+"""Encodes the bytes that requests and runs exchange about steering messages, through the store of the run log.
+
+A steering message is a user message to an active run. The agent reads it before its next model call.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ Reply: TypeAlias = Receipt | Literal["taken-in"]
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run. This turn is also stopped."""
+"""The ``since_stop`` of a ``NextTurn`` after a stopped run. The new run is then stopped, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextTurn:
-    """The turn that begins after a run, with a steering message that came too late for the run."""
+    """A user message that came too late for a run. A new run begins with this message."""
 
     message: Mapping[str, Any]
     context: Any
@@ -39,21 +42,21 @@ class NextTurn:
     """The overrides of the previous run."""
     since_stop: str | None
     """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If a later stop exists,
-    the turn stores its message, but gets no reply."""
+    the new run stores its message, but gets no reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return the bytes with which a request sends a steering message to a run. ``context``: the client's context that
-    came with the message.
+    """Return the bytes with which a request sends a steering message to a run. ``context``: the context from the
+    client.
 
-    The bytes are unique, because a run may accept a steering message that it has refused before.
+    Each call returns different bytes, so that a run can accept a message that it refused before.
     """
     return orjson.dumps({"message": message, "context": context, "attempt": uuid4().hex})
 
 
 def question(message_id: str) -> bytes:
-    """Return the bytes with which a request asks whether a model call has read a steering message. The run replies when
-    a model call reads the message, or when the run ends.
+    """Return the bytes with which a request asks if a model call has read a steering message. The run replies when a
+    model call reads the message, or when the run ends.
     """
     return orjson.dumps({"await": message_id})
 
@@ -61,7 +64,7 @@ def question(message_id: str) -> bytes:
 async def post(
     run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
 ) -> Reply | None:
-    """Send ``content`` to the run, whichever worker executes the run. Return the run's reply.
+    """Send the bytes ``content`` to a run on any worker, and return the reply of the run.
 
     Returns ``finished`` if the run has ended, and ``None`` after ``patience`` seconds without a reply. Raises
     ``ChatRequestError`` (503) when ``closing`` is set.
@@ -90,8 +93,10 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle a message to a run, and return the run's reply. ``post``: the bytes of the function ``delivery`` or
-    ``question``. ``inbox``: the steering messages of the run. ``holds_lease``: see ``SteeringInbox.receive``."""
+    """Handle bytes that a request has sent to a run, and return the reply. ``post``: the result of the function
+    ``delivery`` or ``question``. ``inbox``: the steering messages of the run. ``holds_lease``: see
+    ``SteeringInbox.receive``.
+    """
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

@@ -3,10 +3,10 @@
 Where to change what:
 
 - ``_instruments``: names and units of metrics, and their counters.
-- ``_requests``: spans of requests.
-- ``_runs``: spans and log lines of runs, delays of the event loop.
+- ``_requests``: spans of HTTP requests.
+- ``_runs``: spans and log lines of runs, and delays of the event loop.
 - ``_log_ids``: ids of chats on log lines.
-- ``_exporters``: OpenTelemetry exporters of ``serve``.
+- ``_exporters``: OpenTelemetry exporters of ``adk-ui-stream serve``.
 """
 
 from stream_protocol.serving.telemetry._exporters import (

@@ -1,4 +1,4 @@
-"""Sets up the OpenTelemetry exporters of ``adk-ui-stream serve``. Apps set up their own OpenTelemetry providers."""
+"""Sets up the OpenTelemetry exporters of ``adk-ui-stream serve``. Other apps set up their own exporters."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FLUSH_MILLISECONDS: Final = 2000
 
 def export_to_otlp() -> None:
     """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does. Call this function
-    once in a process."""
+    only once in a process.
+    """
     from google.adk.telemetry.setup import maybe_set_otel_providers
 
     maybe_set_otel_providers(otel_resource=_resource())
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """Set up the exporters of ``export_to_otlp`` and an exporter for Prometheus. Return a function that returns all
-    metrics in Prometheus' text format.
+    """Set up the exporters of ``export_to_otlp``, and an exporter for Prometheus.
 
-    Raises ``ImportError`` if the extra ``prometheus`` is not installed, and ``StreamProtocolError`` if a meter provider
-    is set already.
+    Returns a function that returns all metrics in the text format of Prometheus. Raises ``ImportError`` if the extra
+    ``prometheus`` is not installed, and ``StreamProtocolError`` if the process already has a meter provider.
     """
     try:
         from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -47,8 +47,9 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Send the telemetry that is not sent yet. Must be called before the process ends, because exit handlers do not run
-    after every signal."""
+    """Send the telemetry that is not sent yet. Call this function before the process ends, because some signals end it
+    without exit handlers.
+    """
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
         flush: Any = getattr(provider, "force_flush", None)  # OpenTelemetry's default providers lack this method
         if flush is not None:
@@ -57,7 +58,8 @@ def flush_exports() -> None:
 
 def _resource() -> Resource:
     """Return the OpenTelemetry resource of this process. A random ``service.instance.id`` distinguishes processes at
-    the same address. ``OTEL_RESOURCE_ATTRIBUTES`` may set a different id."""
+    one address. The environment variable ``OTEL_RESOURCE_ATTRIBUTES`` can replace this id.
+    """
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

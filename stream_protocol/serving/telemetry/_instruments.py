@@ -49,7 +49,7 @@ _LAGS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 class Total:
-    """The value of an observable counter. It only grows."""
+    """A number that only grows: the value of an observable OpenTelemetry counter."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -133,14 +133,16 @@ loop_lag: Final = _meter.create_histogram(
 
 
 def count_refusal(reason: str) -> None:
-    """Count a refused request or connection. ``reason``: one of a few fixed words, because each different word creates
-    a new time series.
+    """Count a refused request or connection. ``reason``: one of a few fixed words, because each new word creates a new
+    time series.
     """
     refusals.add(1, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a dead worker's run that this process has ended with an error. ``reason``: see ``count_refusal``."""
+    """Count a dead worker's run that this process has ended with an error, because it could not continue the run.
+    ``reason``: see ``count_refusal``.
+    """
     failed_recoveries.add(1, {REASON: reason})
 
 

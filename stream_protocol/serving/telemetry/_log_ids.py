@@ -1,4 +1,4 @@
-"""Adds the ids of the chat, run and user to each log record, including records of other libraries."""
+"""Adds the ids of the chat, the run and the user to each log record, including records of other libraries."""
 
 import logging
 from collections.abc import Iterator
@@ -29,8 +29,11 @@ ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Put the ids of a user and a chat on the log records of the current task, and of the tasks that it starts. A later
-    call replaces the ids."""
+    """Put the ids of a user and a chat on the log records of the current task. Tasks that it starts later inherit the
+    ids.
+
+    The next call of ``note_chat`` or ``note_run`` replaces the ids.
+    """
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
@@ -40,7 +43,7 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """Put the id of a run on the log records of the current task."""
+    """Put a run's id on the log records of the current task, in addition to the ids of user and chat."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
@@ -52,8 +55,9 @@ def current_chat() -> str:
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """Context manager: log records have no ids until ``note_chat`` sets the ids of the request. Restores the earlier
-    ids at the end."""
+    """Context manager around one request. Log records have no ids until ``note_chat`` is called. At the end, the ids
+    from before the request are restored.
+    """
     token = _ids.set(NONE)
     try:
         yield
@@ -62,8 +66,8 @@ def ids_of_request() -> Iterator[None]:
 
 
 class ChatIdFilter(logging.Filter):
-    """Logging filter that sets ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``
-    on each record.
+    """Logging filter that sets five attributes on each record: ``chat_id``, ``run_id``, ``user_id``, and
+    OpenTelemetry's ``trace_id`` and ``span_id``.
 
     Add the filter to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format can
     contain ``%(chat_id)s``, even for records of ADK and other libraries. An unknown id is an empty text. The filter

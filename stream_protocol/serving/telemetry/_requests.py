@@ -1,4 +1,4 @@
-"""Records a span and a duration for each HTTP request of a route."""
+"""Provides ``ObservedRoute``, which records a span and a duration for each HTTP request."""
 
 import time
 from contextvars import ContextVar
@@ -26,10 +26,11 @@ span of the previous request."""
 
 
 class ObservedRoute:
-    """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
+    """ASGI middleware that records the requests of one route. ``route``: the route's path template, such as
+    ``/api/chat/{id}``.
 
-    Each request gets a span such as ``POST /api/chat``. Nothing is recorded if the app's own instrumentation has
-    already started a span for the request.
+    Each request gets a span such as ``POST /api/chat``, and its duration is added to a metric. Nothing is recorded if
+    the app's own instrumentation has already started a span for the request.
     """
 
     def __init__(self, app: ASGIApp, route: str) -> None:

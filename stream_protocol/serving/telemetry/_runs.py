@@ -1,4 +1,4 @@
-"""Records spans, metrics and log lines of runs and resumed responses, and the delay of the event loop."""
+"""Records telemetry of runs and resumed responses (spans, metrics and log lines), and the delay of the event loop."""
 
 import asyncio
 import logging
@@ -45,14 +45,16 @@ _traces: Final = TraceContextTextMapPropagator()
 
 
 def traceparent(span: SpanContext) -> str | None:
-    """Return the ``traceparent`` header of the span; ``None`` if the span is not valid."""
+    """Return the value of the ``traceparent`` header for a span; ``None`` if the span is not valid."""
     carrier: dict[str, str] = {}
     _traces.inject(carrier, trace.set_span_in_context(NonRecordingSpan(span)))
     return carrier.get(_TRACEPARENT)
 
 
 def _link(span: str | None) -> list[Link]:
-    """Return a link to the span in a ``traceparent`` header; an empty list without a valid span."""
+    """Return a link to a span, as a list. ``span``: the value of a ``traceparent`` header. The list is empty if
+    ``span`` is ``None`` or not valid.
+    """
     if span is None:
         return []
     context = trace.get_current_span(_traces.extract({_TRACEPARENT: span})).get_span_context()
@@ -69,8 +71,10 @@ _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("too
 
 
 class RunObserver:
-    """Records telemetry of one run. ``requested_at``: the time of the run's request, by ``time.perf_counter``; by
-    default now."""
+    """Records telemetry of one run.
+
+    ``requested_at``: the time of the request that started the run, by ``time.perf_counter``. The default is now.
+    """
 
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
@@ -83,14 +87,14 @@ class RunObserver:
 
     @property
     def has_shown(self) -> bool:
-        """True once the run has written something that the client shows."""
+        """True if the run has written content that the client shows, such as text or a tool call."""
         return self._first_chunk is not None
 
     def failed(self, error: BaseException) -> None:
         self.error = error
 
     def written(self, events: Sequence[bytes]) -> None:
-        """Counts SSE events that the run has written. Each event is one chunk."""
+        """Counts SSE events that the run has written. Each SSE event is one chunk."""
         self._chunks += len(events)
         chunks.add(len(events))
         for event in events:
@@ -111,10 +115,11 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """Context manager: records the run. Enter it in a task that only this run uses.
+        """Context manager around the run: records its span, metrics and log lines. Enter it in a task of this run
+        alone, because the ids in the task's log records change.
 
-        ``outcome``: returns the run's outcome after its end; ``None`` counts as an error. ``first_run``: the run id and
-        the ``traceparent`` of a recovered run's first execution.
+        ``outcome``: called after the run; returns the run's outcome, or ``None`` for an error. ``first_run``: for a run
+        that continues a dead worker's run, the run id and the ``traceparent`` of the first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
@@ -160,10 +165,10 @@ class RunObserver:
 
 @contextmanager
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
-    """Context manager: records a span while the server looks for the running response that a client resumes.
+    """Context manager: records a span while the server searches for the response that a client resumes.
 
-    If the server finds the response, call the yielded function with the run's id and span. The span is ``None`` if
-    another worker executes the run.
+    Yields a function to call if the server finds the response. The function takes the id and the span of the response's
+    run. The span is ``None`` if another worker executes the run.
     """
     with _tracer.start_as_current_span(
         "chat resume",

@@ -1,4 +1,4 @@
-"""Keeps the calls that wait for the client in the session's state. The list of chats reads the state, but no events."""
+"""Stores in the session's state which calls wait for the client. The list of chats reads the state, but no events."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ _Awaited: TypeAlias = "list[list[str]]"
 
 
 def update_awaited(event: Event, state: Mapping[str, Any]) -> None:
-    """Add the change of ``AWAITED_KEY`` to an event that is not stored yet. Most events change nothing.
+    """Find the calls that wait for the client after an event. If the event changes these calls, write the new value of
+    the state key ``AWAITED_KEY`` to the event. The event must not be stored yet.
 
-    ``state``: the session's state before the event. A rewind stays as it is, because ADK restores the state.
+    ``state``: the session's state before the event. An event with a rewind is not changed, because ADK itself restores
+    the earlier state.
     """
     facts = read(event)
     if facts.is_fragment or facts.reports_a(Rewind):
@@ -40,15 +42,15 @@ def update_awaited(event: Event, state: Mapping[str, Any]) -> None:
 
 
 def has_awaited(state: Mapping[str, Any]) -> bool:
-    """Return True if a call of the chat waits for an answer of the client. ``state``: the session's state."""
+    """Return True if a call of the chat waits for an answer from the client. ``state``: the session's state."""
     return bool(state.get(AWAITED_KEY))
 
 
 def _after(before: _Awaited, facts: EventFacts) -> _Awaited:
-    """Return the value of ``AWAITED_KEY`` after an event.
+    """Return the calls that wait for the client after an event, as the value of ``AWAITED_KEY``.
 
-    A user message ends the wait, because the earlier calls can no longer be answered. A repeated call replaces the
-    earlier call, and so does a new approval request for the same call.
+    After a user message, the calls before it can no longer be answered, so they no longer wait. If a model repeats a
+    call, the new call replaces the old one. A new approval request replaces the old request for the same call.
     """
     awaited = [] if facts.is_user_message else [*before]
     for result in facts.results:
@@ -63,7 +65,7 @@ def _after(before: _Awaited, facts: EventFacts) -> _Awaited:
 
 
 def _close(awaited: _Awaited, answered: str | None) -> None:
-    """Remove one call that a function response answers, and the approval requests for this call."""
+    """Remove the call with the id ``answered``, and the approval requests for this call, from ``awaited``."""
     answer = next((pair for pair in awaited if pair[0] == answered), None)
     if answer is not None:
         awaited.remove(answer)
@@ -71,6 +73,6 @@ def _close(awaited: _Awaited, answered: str | None) -> None:
 
 
 def _waiting_call(call: Call) -> str:
-    """Return the id of the call that waits. For an approval request, it is the call that needs approval."""
+    """Return the id of the call. For an approval request, return the id of the call that needs approval."""
     confirmed = confirmed_call(call.args).get("id") if call.kind is CallKind.APPROVAL else None
     return confirmed or call.id or ""

@@ -1,7 +1,7 @@
-"""Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes this data.
+"""Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes the data.
 
 Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
-the run, but this module reads the data only from the user's event.
+the run, but this module only reads the copy on the user's event.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTHING: Final[dict[str, Any]] = {}
 
 
 class RunMark(TypedDict):
-    """The identity of a run that has stored a user event."""
+    """The identity of the run that stored a user event."""
 
     idempotency_key: str | None
     record: str | None
@@ -53,7 +53,7 @@ class SentFile:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
-    """A steering message that a run has accepted, but that no model call has read yet."""
+    """A steering message (sent while the agent works) that a run has accepted. No model call has read it yet."""
 
     message: Mapping[str, Any]
     model_calls: int
@@ -63,7 +63,7 @@ class AcceptedMessage:
 
     @property
     def id(self) -> str:
-        """The client's message id."""
+        """The message id from the client."""
         return str(self.message["id"])
 
 
@@ -130,16 +130,14 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if a different run than ``mark`` stored the user event with this data. The record ids are also
-        compared, because a client can send the same request twice.
-        """
+        """Return True if the user event with this data comes from a run other than ``mark``. Compares the idempotency
+        keys and, because a client may repeat a request, the ids of the runs' records."""
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return this data and ``others`` (the metadata of other programs) as ``custom_metadata``; ``None`` if both are
-        empty.
-        """
+        """Return this data as the ``custom_metadata`` of an event. ``others``: metadata of other programs, which is
+        added to the result. Returns ``None`` if there is no data at all."""
         stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
@@ -150,17 +148,17 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``, but for most events faster."""
+    """Return ``EventMetadata.of(event).hidden_events``. For most events, this is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``, but for most events faster."""
+    """Return ``EventMetadata.of(event).before``. For most events, this is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
 def shown_event(event: Event) -> Event:
-    """Return the event with the content that the client was shown."""
+    """Return the event as the client received it."""
     if not {"told", "streamed"} & _stored_on(event).keys():
         return event
     metadata = EventMetadata.of(event)
@@ -171,8 +169,8 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """Return two values: the steering message that begins to wait with this event, and the id of a message that stops
-    waiting.
+    """Return two values: the steering message that starts to wait with this event, and the id of a message that stops
+    waiting with this event. Both can be ``None``.
 
     A steering message (sent while the agent works) waits until a model call reads the message, or until the message
     begins a turn.
@@ -186,19 +184,18 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``, but for most events faster."""
+    """Return ``EventMetadata.of(event).kept_steering``. For most events, this is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
 def is_appended(event: Event) -> bool:
-    """Return True for an event that this library has appended."""
+    """Return True if this library, and not ADK, has created the event."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
 def is_repeated_fragment(facts: EventFacts) -> bool:
-    """Return True for a partial event whose content comes again in a complete event. ADK repeats fragments that have
-    only texts or no parts, except the user's speech.
-    """
+    """Return True for an agent's partial event whose content comes again in a complete event. Such an event has only
+    texts, or no parts."""
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
     return all(isinstance(part, Text) for part in facts.parts)
@@ -248,7 +245,7 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the valid fields of ``EventMetadata``. Apps and other versions may have written invalid values."""
+    """Return the valid fields of ``EventMetadata``. Apps and other releases may have stored invalid values."""
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:

@@ -1,11 +1,11 @@
-"""Converts a stored session to turns. A turn has the events in the form in which the client was shown them.
+"""Converts a stored session to turns. The events of a turn have the content that the client received.
 
 A *turn* is a user message and all of the agent's replies to it. The replies form one assistant message. Answers to the
 agent's calls do not begin a new turn. A *response* has the events for one request: for the user's message, or for
 answers to calls.
 
 The id of the assistant message is the id of its invocation. In task mode, an agent may reply to a later user message in
-the same invocation. Then the id ends in ``.2``, ``.3``…
+the same invocation. In this case, the id ends in ``.2``, ``.3``…
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Turn:
 
     @property
     def error_text(self) -> str | None:
-        """The error text that the client received at the end of the newest run; ``None`` if the text is not stored, or
-        if the run did not fail."""
+        """The error text that the client received at the end of the turn's newest run. ``None`` if the run did not
+        fail, or if the text is not stored."""
         if not self.has_failed:
             return None
         of_run = reversed(self.stored[self.response_starts[-1] :])
@@ -95,12 +95,12 @@ class Turn:
 
     @cached_property
     def user_event(self) -> Event | None:
-        """``None`` if the agent began the turn."""
+        """The event with the user's message; ``None`` if the agent began the turn."""
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The id from the client, and the event's id."""
+        """Ids of the user's message: the id from the client, and the event's id. Empty if the agent began the turn."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
@@ -110,7 +110,7 @@ class Turn:
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of steering messages that runs of the turn have read."""
+        """The ids of the steering messages (sent while the agent worked) that runs of the turn have read."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
@@ -119,24 +119,23 @@ class Turn:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The turn's events that the client was shown, with the shown content."""
+        """The turn's events that the client received, with the content that the client received."""
         return self.shown(0, len(self.stored))
 
     @cached_property
     def responses(self) -> tuple[tuple[Event, ...], ...]:
-        """The responses of the turn, as shown to the client. A response has the user's events that started a run, and
-        then the events of the run.
-        """
+        """The responses of the turn, as the client received them. A response has the user's events that started a run,
+        and then the events of the run."""
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message and the events of the message's run, as shown to the client."""
+        """The user's message, and the events of the run that it started, as the client received them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events from index ``begin`` to ``end`` (excluded), as shown to the client. Compaction
+        """Return the stored events from index ``begin`` to ``end`` (excluded), as the client received them. Compaction
         events are included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
@@ -149,8 +148,10 @@ class Turn:
             yield from self.compactions.get(index + 1, ())
 
     def ended_by_itself(self, events: Iterable[Event]) -> bool:
-        """Return True if these events of the turn are a complete response, without an error, a stop or a lost worker.
-        ADK stores no event for the end of a run, so two conditions must be true:
+        """Return True if ``events`` are a complete response of the turn. A response is not complete if it ended with an
+        error, a stop, or the death of the worker.
+
+        ADK stores no event for the end of a run. So a complete response must meet two conditions:
 
         1. After the newest event, the agent waits for the user.
         2. Each call has a result, except a call whose result may come in a later turn.
@@ -181,10 +182,11 @@ def _waits_for_user(facts: EventFacts) -> bool:
 
 
 class Transcript:
-    """The conversation of a session. A ``Transcript`` never changes."""
+    """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``call_ids``: the ids of earlier calls, if ``events`` does not begin with the session's first event."""
+        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each earlier call, if ``events`` are only
+        the end of a session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
@@ -208,13 +210,13 @@ class Transcript:
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, whose calls can be answered; ``None`` if this turn has no user message."""
+        """The newest turn; ``None`` if the agent began this turn, or if there is no turn. The client can answer only
+        calls of the newest turn."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
-        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``. The result is ``None`` if there
-        is no such turn, or if that turn has no user message.
-        """
+        """Return the turn directly before ``turn``, or the newest turn if ``turn`` is ``None``. The result is ``None``
+        if there is no such turn, or if the agent began that turn."""
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None
@@ -224,35 +226,37 @@ class Transcript:
         return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id of the next assistant message, if the message begins in this invocation."""
+        """Return the id of the next assistant message. ``invocation_id``: the invocation in which this message
+        begins."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
-        """Return True if the newest response belongs to the request with this idempotency key."""
+        """Return True if the chat's newest response belongs to the request with this idempotency key."""
         newest = self.turns[-1].responses[-1:] if self.turns else ()
         return any(
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn with this user message; ``None`` if there is none."""
+        """Return the newest turn whose user message has this id; ``None`` if there is none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the newest turn in which a run has read this steering message; ``None`` if there is none."""
+        """Return the newest turn in which a run has read the steering message ``client_id``; ``None`` if there is
+        none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with a version of the user message ``client_id``, including rewound turns."""
+        """Return all turns with a version of the user message ``client_id``, including turns that a rewind removed."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
     def version_tree(self) -> VersionTree:
-        """The user messages of the session and their versions, including rewound messages."""
+        """The user messages of the session and their versions, including messages that a rewind removed."""
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a message with one of these ids is not in the chat now, because a rewind has removed it."""
+        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain it now."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -263,7 +267,8 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """The steering messages of a session. ``stored``: all events. ``current``: the events that no rewind has removed.
+    """The steering messages of a session, which the user sent while the agent worked. ``stored``: all events.
+    ``current``: the events that no rewind has removed.
 
     The event directly before a rewind lists the steering messages that the rewind keeps. After the rewind, these
     messages wait for a model call again.
@@ -285,7 +290,7 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return a mapping: id of the event with a rewind -> the steering messages that the rewind keeps."""
+    """Return the steering messages that rewinds keep: id of the event with a rewind -> the messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)
@@ -299,7 +304,7 @@ def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMes
 
 @dataclass
 class _Draft:
-    """A turn that is being read: more events of the turn may follow."""
+    """A turn that is not complete yet, because more of its events may follow."""
 
     message_id: str
     facts: list[EventFacts]

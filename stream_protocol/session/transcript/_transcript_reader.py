@@ -1,12 +1,13 @@
-"""Reads a conversation twice: first finds the events that the client was shown, and then the message of each event.
+"""Reads a conversation twice. The first reading finds the events that the client received, and their order. The second
+reading assigns each event to a message.
 
-``FirstReading`` finds the effects of later events on earlier events. A later event can rewind or hide an earlier event,
-or must be moved before an earlier event. Some events belong to no run, such as a state update by a monitor. Only the
-surrounding events show the message of such an event.
+The first reading (``FirstReading``) finds events that change the events stored before them. For example, an event can
+remove (rewind) earlier events, hide them, or belong before them. Some events belong to no run, such as a state update
+by a monitor. The message of such an event is known only from the events around it.
 
-``TranscriptReader`` then reads the events in the order in which the client was shown them. ``Transcript`` and the
-package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a new invocation id, and
-user events can be missing.
+The second reading (``TranscriptReader``) takes the events in the order in which the client received them.
+``Transcript`` and the package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a
+new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ UNNAMED: Final = "message"
 
 
 class AppliedRewind(NamedTuple):
-    """A rewind of the session that has removed events."""
+    """A rewind that has removed events of the session."""
 
     removed: range
     """The numbers of the removed events. The rewind's own event comes next."""
@@ -47,8 +48,9 @@ class AppliedRewind(NamedTuple):
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. All events between the first event of this invocation (included) and the rewind are
-    removed. Earlier rewinds in this range are removed, too. ADK removes the same events from the model's prompt.
+    A rewind names an invocation. The rewind removes all events from the first event of the invocation up to the last
+    event before the rewind. Other rewinds among these events are also removed. ADK removes the same events from the
+    model's prompt.
     """
 
     def __init__(self) -> None:
@@ -75,8 +77,8 @@ class Rewinds:
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:
-        """Yield the ranges of removed events, the last range first. A rewind that a later rewind has removed has no
-        effect."""
+        """Yield the ranges of removed events, the last range first. A rewind has no effect if a later rewind has
+        removed it."""
         end = self._count
         for removed, _ in reversed(self._applied):
             if removed.stop < end:
@@ -86,7 +88,8 @@ class Rewinds:
 
 @dataclass(frozen=True)
 class HiddenEvents:
-    """The events that are hidden from the client, removed by a rewind, or moved. Event numbers start at 0."""
+    """The events that are hidden from the client, removed by a rewind, or moved before another event. Event numbers
+    start at 0."""
 
     hidden_events: frozenset[str] = frozenset()
     """The ids of the events that are hidden from the client."""
@@ -112,9 +115,9 @@ class _Invocation:
 class FirstReading:
     """Finds ``HiddenEvents``, and invocations that begin a message without a user event.
 
-    Requests for approvals and credentials may have to move. ADK yields such a request before the tool responses of the
-    same step, but creates the request after the responses. A store that sorts events by time returns the request after
-    the responses.
+    Some requests for approvals and credentials must be moved to their original position. ADK yields such a request
+    before the tool responses of the same step, but gives the request a later timestamp. So a store that sorts events by
+    time returns the request after the responses.
     """
 
     def __init__(self) -> None:
@@ -142,8 +145,9 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Store an event with placeholder responses. A later request for an approval or a credential is moved before
-        this event."""
+        """Find requests for approvals and credentials that must be moved. If a call waits for the user, its tool
+        response is a placeholder. A request that comes after such a response is moved before the event with the
+        response."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -160,13 +164,14 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """Read this property after all events have been added."""
+        """The events that are hidden from the client, removed by a rewind, or moved. Complete after all events have
+        been added."""
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations whose first content is from an agent. Invocations inside another invocation are left
-        out."""
+        """The ids of invocations whose first content is from an agent. An invocation that ran during another invocation
+        is left out."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -205,8 +210,8 @@ class TranscriptReader:
 
     - A user message begins a turn. If user events are missing, a new invocation begins a turn, unless a call of the
       newest message waits for an answer.
-    - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
-      call begins a new response.
+    - Any other user event begins a new response. If the event with the user's approval is missing, the result of the
+      approved call begins a new response.
     - All other events belong to the newest response.
     """
 
@@ -217,8 +222,9 @@ class TranscriptReader:
         hidden: HiddenEvents | None = None,
         call_ids: CallIds | None = None,
     ) -> None:
-        """``beginnings``: see ``FirstReading.beginnings``; ``None`` if each invocation can begin a message. ``hidden``:
-        see ``FirstReading.hidden``. ``call_ids``: creates the client ids of calls."""
+        """``beginnings``: ids of the invocations that can begin a message without a user event; ``None`` if all can.
+        ``hidden``: the events that the client did not receive, or received at another position. ``call_ids``: creates
+        the ``toolCallId`` of each call."""
         self._beginnings = beginnings
         self._hidden = hidden or HiddenEvents()
         self._numbers = count()
@@ -248,13 +254,16 @@ class TranscriptReader:
         """True if the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
-        """See ``Transcript.next_message_id``."""
+        """Return the id of the next assistant message. ``invocation_id``: the invocation in which this message
+        begins."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
         """Begin a turn that has a ``TurnRecord`` in a recording. ``continues``: True if the turn continues the newest
-        message. ``earlier_ids``: the client ids of the remaining calls if the turn removes earlier turns; otherwise
-        ``None``.
+        message.
+
+        ``earlier_ids``: if the turn removes other turns, the ``toolCallId`` of each call that stays in the chat;
+        otherwise ``None``.
         """
         self._has_turns = True
         if earlier_ids is not None:
@@ -274,13 +283,15 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """Record that the newest response has ended. The agent's next event begins a message, unless the event shows
-        that the user has approved a call."""
+        """Record that the newest response has ended. The agent's next event begins a message. But if this event shows
+        that the user has approved a call, the event begins a response in the newest message."""
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Take the next stored event, and yield the events to read now: usually only this event. Rewound events are
-        left out. A moved event comes directly before the event that the client was shown after the moved event.
+        """Take the next stored event, and yield the events to pass to ``read``. Usually, this is only the given event.
+
+        Nothing is yielded for an event that a rewind removed. A moved event is yielded at its new position, and not
+        again at its stored position.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return
@@ -337,7 +348,7 @@ class TranscriptReader:
         return self._is_turn(facts) and not self.calls.any_awaited
 
     def _is_turn(self, facts: EventFacts) -> bool:
-        """Return True if the event's invocation can begin a turn. False for an invocation outside the chat."""
+        """Return True if the event's invocation can begin a turn of the chat."""
         return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
     def _read_calls(self, facts: EventFacts) -> None:
@@ -356,5 +367,6 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """Return the id of the invocation's assistant message with this number, from 1. The invocation id may be empty."""
+    """Return the id of an assistant message. ``number``: the position of the message among the assistant messages of
+    the invocation, from 1. The invocation id may be empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

@@ -1,10 +1,10 @@
 """Reads the calls of a turn and their answers from stored events.
 
 The client answers long-running calls: calls of client tools and of ``adk_request_input``. The client also answers calls
-that need approval. For each such call, ADK adds a call of ``adk_request_confirmation``, and the approval has the id of
-the added call.
+that need approval. For a call that needs approval, ADK adds a call of ``adk_request_confirmation``. The id of this
+added call is the approval id.
 
-This module and the converter both use ``KnownCalls``, so a call gets the same client id in both.
+This module and the converter both use ``KnownCalls``, so a call gets the same ``toolCallId`` in both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ model."""
 
 
 class StoredResponse(NamedTuple):
-    """A function response to a tool call, but not ADK's placeholder for an approval or a credential."""
+    """A function response to a tool call. ADK's placeholders for an approval or a credential are not included."""
 
     facts: EventFacts
     event_index: int
@@ -77,17 +77,18 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. False if the tool has run without an answer."""
+        """True if the client must still answer the call. Always False if the tool has already run without an answer."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
     def is_pending(self) -> bool:
-        """True if the call has no response. False for an approval request that a newer request has replaced."""
+        """True if the call has no response. Always False for an approval request that a newer request has replaced."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def lacks_result(self) -> bool:
-        """True if the call should have a result, but has none. False if the result may come in a later turn."""
+        """True if a call of the agent's own tools has no response. Always False if the result may come in a later
+        turn."""
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property
@@ -101,7 +102,7 @@ class StoredCall:
 
     @property
     def args(self) -> dict[str, Any]:
-        """For an approval request, the arguments of ``adk_request_confirmation``."""
+        """The call's arguments. For an approval request, the arguments of ``adk_request_confirmation``."""
         return self.call.args
 
     @property
@@ -117,12 +118,12 @@ class StoredCall:
 
     @property
     def answered_index(self) -> int | None:
-        """The index of the event with the first response."""
+        """The index of the event with the call's first response; ``None`` without a response."""
         return self.responses[0].event_index if self.responses else None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer; ``None`` if the first response does not come from the user."""
+        """The user's answer to the call; ``None`` if the first response does not come from the user."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 
@@ -139,7 +140,7 @@ def shown_facts(facts: EventFacts) -> EventFacts:
 
 
 def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
-    """Yield the approvals and denials at the beginning of a response."""
+    """Yield the approvals and denials in the user's events at the beginning of a response."""
     for facts in takewhile(lambda facts: facts.by_user, response):
         reasons = EventMetadata.of(facts.event).reasons
         for result in facts.results:
@@ -148,9 +149,8 @@ def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
 
 
 class CallReader:
-    """Reads the tool calls of a turn from complete events, in order. The calls get the same client ids as in the
-    converter.
-    """
+    """Reads the tool calls of a turn from complete events, in order. A call gets the same ``toolCallId`` as in the
+    converter."""
 
     def __init__(self, ids: CallIds) -> None:
         self.calls: list[StoredCall] = []
@@ -164,8 +164,8 @@ class CallReader:
         return any(call.is_awaited for call in self.calls)
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
-        """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
-        shown the event."""
+        """Read the next event, with the content that the client received. ``is_hidden``: True if the client did not
+        receive the event."""
         self._index += 1
         self.known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):

@@ -1,10 +1,11 @@
-"""Finds the versions of user messages among all stored events of a session, including rewound events.
+"""Finds the versions of user messages among all stored events of a session, including events that a rewind removed.
 
-User messages form a tree: the parent of a message is the message before it. Messages with the same parent are versions
-of one turn.
+User messages form a tree: the parent of a message is the user message before it. Messages with the same parent are
+versions of one message.
 
-A rewind removes the events of an invocation and all later events from the chat, but not from the store. If a later
-rewind names the invocation of the first rewind, the messages that the first rewind removed come back.
+A rewind removes the events of an invocation and all later events from the chat, but not from the store. A second rewind
+can remove the first one, by naming the first rewind's invocation. The messages that the first rewind removed then come
+back.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class VersionTree:
         self._newest = self._read(events)
 
     def find(self, event_id: str) -> int | None:
-        """Return the message's number; ``None`` if there is no such message."""
+        """Return the number of the message with this event id; ``None`` if there is no such message."""
         return self._numbers.get(event_id)
 
     def message(self, number: int) -> EventFacts:
@@ -61,8 +62,8 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key for a message. The later a rewind removed the message, the larger is the key. For messages
-        in the chat, the key is infinite."""
+        """Return a sort key for a message: the index of the rewind event that removed it, or infinity if the message is
+        in the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
@@ -71,9 +72,8 @@ class VersionTree:
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation to which a rewind must go to restore a removed message; ``None`` if no rewind can
-        restore the message. The rewind also restores the messages that last followed this message.
-        """
+        """Return the invocation that a rewind must name to restore a removed message; ``None`` if no rewind can restore
+        it. The rewind also restores the messages that were removed together with this message."""
         return self._last_rewinds[number].invocation_id
 
     def _read(self, events: Iterable[EventFacts]) -> int:
@@ -96,8 +96,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Number of a removed message -> the last rewind that removed this message. The search visits each message only
-        once."""
+        """Mapping: number of a removed message -> the last rewind that removed the message."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -125,13 +124,14 @@ class MessageVersions(TypedDict):
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """Return the versions of each user message that was edited or regenerated, in the order of the chat."""
+    """Return the versions of each user message that was edited or whose reply was regenerated, in the order of the
+    chat."""
     return list(_message_versions(transcript))
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the invocation to which a rewind must go to restore this version of a user message; ``None`` if the
-    version is already in the chat. The messages that last followed the version also come back.
+    """Return the invocation that a rewind must name to restore this version of a user message. ``None`` if the version
+    is already in the chat. The rewind also restores the messages that were removed together with the version.
 
     Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
     """
@@ -166,7 +166,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key for a user message that stays equal if only the reply was regenerated."""
+    """Return a user message's id from the client, and its texts. Both stay equal if only the reply was regenerated."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_registry``: stores the state of each call that ``adk/_calls`` finds, and looks up the call of a partial event.
+- ``_registry``: stores the tool calls of a message, and finds the call of a streamed fragment.
 - ``_call_states``: the states of a call, and a table of all transitions.
 - ``_tool_call``: writes the chunks of a call, and the provider metadata of parts.
 - ``_streamed_arguments``: converts streamed arguments to JSON text.

@@ -1,7 +1,7 @@
 """Parse the JSON paths of streamed arguments, and find the tool of a streamed call that has no name yet.
 
-Some models send the tool's name only in the last partial event of a call, but a client needs the name first. If the
-paths fit the parameters of only one tool in ``tool_schemas``, the call belongs to this tool.
+Some models send the tool's name only in the last partial event of a call, but a client needs the name first. If only
+one tool in ``tool_schemas`` has parameters for the streamed paths, the call belongs to this tool.
 """
 
 import re
@@ -22,7 +22,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 @lru_cache(maxsize=512)
 def parse_path(json_path: str) -> Path:
-    """Return the keys and indexes of ADK's JSON path, such as ``$.a.b[0]['odd key']``."""
+    """Return the keys and indexes in ADK's JSON path, such as ``$.a.b[0]['odd key']``."""
     text = json_path.removeprefix("$")
     return tuple(
         int(match["index"])
@@ -39,8 +39,9 @@ def _unescape(text: str) -> str:
 
 
 class ToolGuess:
-    """The tools to which a streamed call without a name can belong: those whose parameters have the paths of its
-    arguments."""
+    """The possible tools of a streamed call without a name. A tool is possible if its parameters include the JSON paths
+    of all streamed arguments.
+    """
 
     __slots__ = ("_candidates", "_paths")
 
@@ -50,8 +51,10 @@ class ToolGuess:
         """The tools that have all paths so far."""
 
     def add(self, paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
-        """Add the paths of newly streamed arguments. Return the tool's name if only one tool has all paths; otherwise
-        ``None``. ``schemas``: tool name -> JSON schema of its parameters.
+        """Add the JSON paths of newly streamed arguments. Returns the tool's name if only one tool is possible;
+        otherwise ``None``.
+
+        ``schemas``: name of a tool -> JSON schema of its parameters.
         """
         new = {*paths} - self._paths
         if not new:

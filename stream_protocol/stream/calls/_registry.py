@@ -1,11 +1,11 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the call's state in the client.
-``CallRegistry`` also finds the call to which a streamed piece belongs. A session does not store such pieces.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the call's state in the client, and also
+finds the call to which a streamed fragment belongs.
 
-ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event, so a
-piece with a new ``adk-`` id may continue the newest unfinished call. Ids of a model never change, so a new id of a
-model means a new call.
+ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
+fragment with a new ``adk-`` id may continue the newest unfinished call. If the model itself sends ids, a new id always
+means a new call.
 """
 
 import logging
@@ -39,7 +39,7 @@ _ADK_ID = "adk-"
 
 
 class CallRegistry:
-    """All tool calls of a message, in order. ``ids``: the client ids of earlier messages' calls."""
+    """All tool calls of a message, in order. ``ids``: the client ids of all calls in earlier messages."""
 
     __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
@@ -70,12 +70,13 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` of a known call, which may be new."""
+        """Return the ``ToolCall`` of a call. Creates the ``ToolCall`` if necessary."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call to which a streamed piece belongs, which may be a new call. Return ``None`` if the call
-        already has its complete input.
+        """Return the call to which a streamed fragment belongs. Adds a new call if necessary.
+
+        Returns ``None`` if the call already has its complete input.
         """
         if event is not self._event:
             self._event, self._mentioned = event, ()
@@ -93,7 +94,7 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call that a piece with an unknown id continues; ``None`` if the piece begins a new call."""
+        """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a new call."""
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]
@@ -102,7 +103,8 @@ class CallRegistry:
         return newest if newest not in self._mentioned and newest.takes(fragment) else None
 
     def streamed(self, speaker: "AuthorStream", complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-        """Return the streamed call that a complete function call finishes; ``None`` if the call was not streamed.
+        """Return the streamed call to which a complete function call belongs; ``None`` if the call was not streamed.
+
         ``ids``: the ids of all complete calls in the same event.
         """
         self._event, self._mentioned = None, ()
@@ -118,7 +120,7 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call of ``speaker`` with this id in ADK; ``None`` if there is none."""
+        """Return the newest call of the agent ``speaker`` with this ADK id; ``None`` if there is none."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
@@ -128,7 +130,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls without an output, an error or a denial."""
+        """Return the calls without an output, an error or a denial, including hidden calls."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -139,20 +141,21 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the shown calls without a result. The search is lazy, because most callers need only the first."""
+        """Yield the calls of ``unsettled``, except hidden calls."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the running call that has made the agent ``speaker`` fail; ``None`` if this is not certain. ADK's
-        failure event does not name the call, so the agent must have only one call without a result. A call that waits
-        for the client also counts, because a client tool can raise.
+        """Return the running call whose tool has made the agent ``speaker`` fail; ``None`` if this is not certain.
+
+        ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
+        call. A call that waits for the client also counts, because its tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Write a request to approve the call, even if it already has a result."""
+        """Write a request to approve the call. A call that already had a result then counts as unfinished."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

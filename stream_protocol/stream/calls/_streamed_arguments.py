@@ -4,13 +4,14 @@
 - ``partial_args`` whose items are pieces of JSON text, without a path (the Interactions API): ``RawText``;
 - ``args`` with all arguments so far, in each partial event (custom models): ``GrowingText``.
 
-Each class takes the arguments in a partial event, and returns the new JSON text, which the client appends. ``complete``
-takes the arguments of the complete call, and returns the missing text. If no text can complete the JSON, the result is
-``None``, and the client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that
-ends early.
+The three classes have these methods:
 
-After a fragment that cannot be appended, all later fragments are ignored. The work for a fragment does not depend on
-the length of the text before it.
+- ``write`` takes the arguments in a partial event, and returns the new JSON text. The client appends this text.
+- ``complete`` takes the arguments of the complete call, and returns the text that is still missing. If no text can
+  complete the JSON, it returns ``None``. Then the client uses the input of the complete call.
+- ``so_far`` returns the arguments so far, for a call that ends early.
+
+After a fragment that cannot be appended, all later fragments are ignored.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ _EXACT_FLOAT = 2**53
 
 
 def integral(value: Any) -> Any:
-    """Return the JSON value with floats such as ``3.0`` as integers, because streamed numbers are always floats."""
+    """Return the JSON value with integers in place of floats such as ``3.0``. Models stream all numbers as floats."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT_FLOAT:
             return int(value)
@@ -54,7 +55,7 @@ def _quoted(text: str) -> str:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Return True if both values are equal in the client, where all numbers are floats."""
+    """Return True if both values are equal in JavaScript, where all numbers are floats."""
     return _sorted_json(_floats(first)) == _sorted_json(_floats(second))
 
 
@@ -92,7 +93,9 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """Add a child. Return the text before its value: the comma and, in an object, the key."""
+        """Add a child. Returns the text to write before the child's value: a comma if needed and, in an object, the
+        key.
+        """
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -107,6 +110,8 @@ class _Level:
 
 
 class PathText:
+    """Builds the JSON text of a call's streamed arguments, for ``partial_args`` whose items have JSON paths."""
+
     def __init__(self) -> None:
         self._levels: list[_Level] = []
         self._written: list[str] = []
@@ -120,12 +125,11 @@ class PathText:
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Return True if a value with this path can be appended now."""
+        """Return True if a value with this path can now be appended to the JSON text."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the JSON text that a streamed piece adds. A piece without a JSON path has another form, and adds
-        nothing."""
+        """Return the JSON text that this item of ``partial_args`` adds. An item without a JSON path adds nothing."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -156,7 +160,9 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """Return the text to write inside the unfinished string. Half of a surrogate pair waits for the second half."""
+        """Return the text to write inside the unfinished string. The first half of a surrogate pair is written only
+        together with the second half.
+        """
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -171,8 +177,10 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text of a string that ends in the first half of a surrogate pair. With the second half, ADK's
-        ``_JsonPathTracker`` sends the whole string again. The repeated text is left out.
+        """Return the new text for a string that so far ends in the first half of a surrogate pair.
+
+        Together with the second half, ADK's ``_JsonPathTracker`` sends the whole string again. The repeated text is
+        left out.
         """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
@@ -189,8 +197,9 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """Return the depth of the unfinished object or array to which a value with this path can be appended, from 0;
-        ``None`` if there is none."""
+        """Return the depth of the unfinished object or array to which a value with this path can be appended. The
+        outermost object has depth 0. Returns ``None`` if the value cannot be appended.
+        """
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -229,8 +238,9 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the missing text of the object or array at ``depth``; ``None`` if the sent text contradicts
-        ``final``."""
+        """Return the JSON text that the object or array at ``depth`` still lacks. Returns ``None`` if its value so far,
+        ``sent``, contradicts its complete value, ``final``.
+        """
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -274,14 +284,15 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Builds the JSON text from ``partial_args`` if its items have no JSON path. Each item is a piece of the JSON
-    text."""
+    """Builds the JSON text of a call's streamed arguments, for ``partial_args`` whose items have no JSON path. Each
+    item is a piece of the JSON text.
+    """
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Like ``PathText.write``, but only for pieces without a JSON path."""
+        """Return the JSON text that this item of ``partial_args`` adds. An item with a JSON path adds nothing."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -298,10 +309,10 @@ class RawText:
 
 
 class GrowingText:
-    """Builds the JSON text from ``args``, if each partial event has all arguments so far.
+    """Builds the JSON text of a call's streamed arguments, if each partial event contains all arguments so far in
+    ``args``.
 
-    The first partial event may be the whole call, so its text is returned only with ``streaming``. Text that may still
-    change is held back: closing brackets and quotes, and a number at the end.
+    Text that may still change is not returned yet: closing brackets and quotes, and a number at the end.
     """
 
     def __init__(self) -> None:
@@ -310,14 +321,19 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Return True if ``arguments`` extend the arguments so far. For example, a number may only get more digits."""
+        """Return True if ``arguments`` only extend the arguments so far. For example, a number may only get more
+        digits.
+        """
         if self._latest is None:
             return True
         text = _dumps(self._latest).rstrip("]}")
         return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
-        """Return the JSON text that ``arguments`` add. ``arguments``: all arguments so far, as plain JSON."""
+        """Return the JSON text that ``arguments`` add. ``arguments``: all arguments so far, as plain JSON.
+
+        ``streaming``: False if no partial event follows. For a call that comes in a single event, the result is empty.
+        """
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
             return ""
@@ -341,8 +357,9 @@ class GrowingText:
 
 
 def _canonical(arguments: dict[str, Any]) -> str:
-    """Return JSON text in which equal numbers are written equally. A partial event may have ``3.0`` where the complete
-    call has ``3``."""
+    """Return JSON text in which equal numbers are written the same way. For example, both ``3.0`` and ``3`` become
+    ``3``.
+    """
     return _dumps(integral(_floats(arguments)))
 
 

@@ -1,8 +1,8 @@
-"""A tool call of a message: its state, and the chunks that change it in the client.
+"""A tool call of a message: its state, and the chunks that change the call in the client.
 
 Only this module changes the state of a call, by the table ``TRANSITIONS``. For a transition that is not in the table, a
-method raises ``StreamProtocolError`` and changes nothing. So callers check ``is_open``, ``is_settled`` and ``is_shown``
-first.
+method raises ``StreamProtocolError`` and changes nothing. Callers first check ``is_open``, ``is_settled`` or
+``is_shown``.
 
 The state of a hidden call changes by the same table, but a hidden call writes no chunks.
 """
@@ -32,8 +32,8 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of a message, with its state in the client. Other modules set only ``has_agent_inside``,
-    ``runs_task`` and ``closed_by_stop``.
+    """A tool call of a message, with its state in the client. Other modules may set only the attributes
+    ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
     """
 
     _sink: Sink[Any]
@@ -93,23 +93,23 @@ class ToolCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the user, the client or another system can answer the call now. False until the approval request
-        comes.
+        """True if the user, the client or another system can answer the call now. Before the approval request is
+        written, an approval cannot be answered.
         """
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an error or a denial. An output that ``accept_interim`` has stored also
-        counts."""
+        """True if the call has an output, an error or a denial. A preliminary output also counts, if the final output
+        comes in a later response.
+        """
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Return True if the piece ``fragment`` continues this call. Return False if the piece begins a new call of the
-        same tool.
+        """Return True if ``fragment`` continues this call, and False if it begins a new call of the same tool.
 
-        The caller has checked that the piece has a tool name and an unknown id. A call that came in one piece, without
-        ``will_continue``, is never continued: a second equal piece is a new call.
+        The fragment must have a tool name and an unknown id. A call whose newest fragment had no ``will_continue`` is
+        never continued.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -126,7 +126,9 @@ class ToolCall:
         self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Write the text of a streamed piece. The text is held back until the tool's name is known."""
+        """Write the arguments of a streamed fragment. Until the tool's name is known, the arguments are stored
+        instead.
+        """
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -156,12 +158,17 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """Return the tool's name if only one tool has parameters for all arguments so far; otherwise ``None``."""
+        """Return the tool's name if only one tool has parameters for all arguments so far; otherwise ``None``.
+
+        ``schemas``: name of a tool -> JSON schema of its parameters.
+        """
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Set the tool's name. Unless ``hidden``, write ``tool-input-start`` and the arguments that were held back."""
+        """Set the tool's name. Unless ``hidden``, writes ``tool-input-start``, and then the arguments that were waiting
+        for the name.
+        """
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -181,8 +188,10 @@ class ToolCall:
         self._unsent = None
 
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
-        """Set the final input. ``arguments``: a JSON object, or a text if the call ended early or the arguments are too
-        large. ``by_client``: True if the client or another system sends the output.
+        """Set the final input.
+
+        ``arguments``: a JSON object, or a text if the call ended early or the arguments are too large. ``by_client``:
+        True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
         if self._write is None:
@@ -197,11 +206,13 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Set the final input to the streamed arguments, if a result comes before the complete call."""
+        """Set the final input to the arguments that were streamed so far. Used if a result comes before the complete
+        function call.
+        """
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a call with streamed arguments whose complete function call never came."""
+        """End a streamed call whose complete function call never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -228,7 +239,9 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Record that the approval request follows. ``gated``: True if ADK asks before the tool runs."""
+        """Record that an approval request follows. ``gated``: True if ADK requests the approval before the tool runs,
+        False if the tool requests it while running.
+        """
         self.state, self.gated = self._next("announce approval"), gated
 
     def request_approval(self, note: ApprovalNote = NO_NOTE) -> None:
@@ -240,35 +253,38 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Store the user's answer. ``write_response``: True to write the answer as a chunk, for v7 clients."""
+        """Store the user's answer to the approval request. ``write_response``: True to also write the answer as a
+        chunk. Only v7 clients accept this chunk.
+        """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again, and wait for the client or another system."""
+        """Write the input again, and record that the client or another system must send the output."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Wait until the client or another system sends the output."""
+        """Record that the client or another system must send the output."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Wait for a sign-in, or for an answer to a workflow node inside the call. ``lacking``: True if the tool itself
-        has reported that it needs a credential.
+        """Record that the call waits for a sign-in, or for the user's answer to a workflow node inside the call.
+
+        ``lacking``: True if the tool itself has reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """The call no longer waits, because the run was stopped."""
+        """Record that the call no longer waits for an answer, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """``output``: plain JSON."""
+        """Write a preliminary output. ``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
@@ -276,7 +292,7 @@ class ToolCall:
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
-        """Write the final output, as plain JSON."""
+        """Write the final output. ``output``: plain JSON."""
         state = self._next("answer")
         self._write_output(output, preliminary=False)
         self.state = state
@@ -305,7 +321,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a hidden call to its first state, so that the client can be shown the call."""
+        """Reset a hidden call to its first state. After that, the chunks of the call can be written."""
         self.state = self._next("reveal")
         self._text = self._unsent = None
 
@@ -314,7 +330,9 @@ class ToolCall:
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
-        """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow it."""
+        """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow the
+        event.
+        """
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
@@ -323,8 +341,8 @@ class ToolCall:
 
 
 def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
-    """Return a part's ``providerMetadata``: author, branch, and Gemini's thought signature in the format of the AI
-    SDK's Google provider.
+    """Return the ``providerMetadata`` of a message part: author, branch and thought signature. The signature has the
+    format of the AI SDK's Google provider.
     """
     author, branch, _ = speaker
     adk = {"author": author} if branch is None else {"author": author, "branch": branch}

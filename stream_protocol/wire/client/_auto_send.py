@@ -1,4 +1,4 @@
-"""Predict if the client automatically sends the message again: the predicates for ``sendAutomaticallyWhen``.
+"""Predict if the client automatically sends its last message again (``sendAutomaticallyWhen``).
 
 The client calls the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
 There are three common predicates:
@@ -30,25 +30,29 @@ _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
-    """Return True if the client calls ``sendAutomaticallyWhen`` after a response with this ending, as ``makeRequest``
-    in ``chat.ts`` does. ``ending``: the type of the chunk that ended the response; ``None`` without such a chunk.
+    """Return True if the client calls ``sendAutomaticallyWhen`` after a response with this ending. Source:
+    ``makeRequest`` in ``chat.ts``.
 
-    The client calls the predicate after an ``abort`` chunk, but not after its own ``stop()``. After the finish reason
-    ``interrupted``, ``ai@7`` does not call the predicate, and ``ai@6`` fails.
+    ``ending``: the type of the chunk that ended the response; ``None`` if no chunk ended it. The client calls the
+    predicate after an ``abort`` chunk, but not after its own ``stop()``. After the finish reason ``interrupted``,
+    ``ai@7`` does not call the predicate, and ``ai@6`` fails.
     """
     return ending != "error" and finish_reason != "interrupted"
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if there is
-    none."""
+    """Return the name of the AI SDK helper that would send a message with these parts again; ``None`` if there is
+    none.
+    """
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
 
 
 def calls_are_complete(parts: Sequence[UIPart]) -> bool:
-    """Return the result of ``lastAssistantMessageIsCompleteWithToolCalls``."""
+    """Return the result of the AI SDK's ``lastAssistantMessageIsCompleteWithToolCalls`` for a message with these
+    parts.
+    """
     seen = False
     text_done = True
     for part in parts[step_start(parts) :]:
@@ -62,7 +66,9 @@ def calls_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
-    """Return the result of ``lastAssistantMessageIsCompleteWithApprovalResponses``."""
+    """Return the result of the AI SDK's ``lastAssistantMessageIsCompleteWithApprovalResponses`` for a message with
+    these parts.
+    """
     calls = [part for part in parts[step_start(parts) :] if is_tool_part(part)]
     return any_approval_is_answered(calls) and all(
         _is_settled(call) or call["state"] in ("approval-responded", "output-denied") for call in calls
@@ -70,19 +76,18 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """Return True if a part has an approval response. Vercel's chatbot template, and apps that send both approvals and
-    denials, send the message again on this condition.
+    """Return True if a part has an approval response. Then Vercel's chatbot template sends the message again, as do
+    apps that send both approvals and denials.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if a common predicate makes a client send its message again after this response, in an endless loop.
+    """Return True if, with a common predicate, the client would send its message again after this response, in an
+    endless loop.
+
     ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
     sent it.
-
-    Texts and values are ignored. The client stores a step at the end of the response only if a later chunk changes the
-    message.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -118,9 +123,10 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, the calls that the chunks
-    change, and one of several similar calls. Similar calls have equal states and flags, and are on the same side of the
-    last ``step-start``. So only a few calls are folded, even if the message has many.
+    """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
+
+    These are all calls that ``chunks`` change, and one call of each other kind. Calls are of one kind if their states
+    and flags are equal, and they are on the same side of the last ``step-start``.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -142,5 +148,5 @@ def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True for a call with a final output or an error. A denied call does not count, as in the client."""
+    """Return True for a call with a final output or an error. As in the client, a denied call does not count."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

@@ -1,8 +1,8 @@
-"""The client's schema for chunks. The client checks each chunk before its reducer gets the chunk.
+"""The client's schema for chunks. The client checks each chunk before its reducer applies the chunk.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with zod
-4.4 and later. A required key must be present, even if it accepts any value. ``null`` counts as a value. Unknown keys
-are allowed. The types in ``wire/_chunks.py`` have only the keys that this library sends.
+4.4 and later. A required key must be present, even if any value is valid. ``null`` counts as a value. Unknown keys are
+allowed.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
 
 
 def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
-    """Raise the client's ``AI_TypeValidationError`` if a client of this version refuses the chunk."""
+    """Raise ``ClientStreamError`` (``AI_TypeValidationError``) if a client of this version refuses the chunk."""
     if refusal(chunk, ai_sdk=ai_sdk) is None:
         return
     value = orjson.dumps(json_value(chunk, lossy=True)).decode()
@@ -74,7 +74,9 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Return True for a natural number, or 0, that JavaScript represents exactly."""
+    """Return True for an integer from 0 that JavaScript represents exactly. The integer may be a float, such as
+    ``3.0``.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()
@@ -89,7 +91,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Return a check for a discriminated union of objects. ``by``: the key whose value selects the check."""
+    """Return a check for objects of several types. ``by``: the key whose value selects the check for the object."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -99,8 +101,8 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects. Each keyword argument is the check for a key's value. The name of an optional key ends in
-    ``_``.
+    """A check for objects. Each keyword argument is the check for the value of one key. For an optional key, the name
+    of the argument ends in ``_``.
     """
 
     def __init__(self, **checks: Check) -> None:
@@ -113,7 +115,7 @@ class _ObjectSchema:
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def refusal(self, value: Mapping[str, Any]) -> Refusal:
-        """Raises ``ValueError`` if the schema accepts the object."""
+        """Return the reason why the schema refuses the object. Raises ``ValueError`` if the schema accepts it."""
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:

@@ -14,11 +14,11 @@ _SETTLED: Final = ("output-available", "output-error", "output-denied", "approva
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Write the ends of all parts that have not ended after ``chunks``. Return True if ``chunks`` already contain the
-    stream's last chunk.
+    """Write the ends of all parts that have begun in ``chunks`` but have not ended. Returns True if ``chunks`` already
+    contain the stream's last chunk.
 
-    Calls whose tools ran in the dead process get the error text ``unanswered``. ``past``: chunks of the message that
-    the response continues. A call of this message that waits for the client is not ended.
+    ``unanswered``: the error text of calls whose tools ran in the dead process. ``past``: chunks of the message that
+    the response continues. Calls of this message that wait for the client are not ended.
     """
     stream = _UnfinishedStream()
     try:
@@ -30,8 +30,9 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """Return the SSE events that are missing at the end of a broken stream, with ``data: [DONE]`` as the last event.
-    ``error``: the text of the ``error`` chunk, which is written if the stream lacks its last chunk. For the other
+    """Return the SSE events that are missing at the end of a broken stream. The last event is ``data: [DONE]``.
+
+    ``error``: the text of the ``error`` chunk that is added if ``chunks`` lack the stream's last chunk. For the other
     arguments, see ``close_stream``.
     """
     sink = SseSink()

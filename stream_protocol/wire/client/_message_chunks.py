@@ -24,8 +24,8 @@ from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
     """Return chunks from which a client, or ``reduce_chunks``, builds this message.
 
-    The first chunk is ``start``. There is no ``finish``, because more chunks may follow. All steps are ended, but a
-    part whose state is ``streaming`` is not ended. Raises ``StreamProtocolError`` if the message is not an assistant
+    The first chunk is ``start``. There is no ``finish``, because more chunks may follow. All steps are ended. A part
+    whose state is ``streaming`` is not ended. Raises ``StreamProtocolError`` if the message is not an assistant
     message, or if a part lacks a key that its type needs.
     """
     check_mapping("message", message)
@@ -151,8 +151,8 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Write a tool call whose input does not fit the tool's schema. Only the ``tool-input-start`` chunk can set the
-    tool's title.
+    """Write a tool call whose input does not fit the tool's schema. The call begins with ``tool-input-start``, because
+    only this chunk can set the title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
@@ -162,8 +162,11 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request of a tool call, and the user's answer. Return False if there is no request, or if
-    chunks for this version cannot express the answer."""
+    """Write the approval request of a tool call, and the user's answer if there is one. Returns True if the request was
+    written.
+
+    For v6, an answered request is not written, because v6 chunks cannot express the answer.
+    """
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

@@ -1,10 +1,8 @@
 """Parse an incomplete JSON text, such as the streamed input of a tool call, as the AI SDK's client does.
 
-The text is cut after the last usable character, the missing ends of strings, arrays and objects are added, and the
+The text is cut after the last usable character, and the missing ends of strings, arrays and objects are added. Then the
 result is parsed. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at
-``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial JSON would give different values than the client shows.
-
-One pass over the text keeps a stack of states, with the innermost state last.
+``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial JSON would return values that differ from the client's.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +36,9 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
-    """Return the value that the client shows for an incomplete JSON text. Raises ``ValueError`` if there is none."""
+    """Return the value that the client shows for an incomplete JSON text. Raises ``ValueError`` if the client shows no
+    value.
+    """
     try:
         return parse_client_json(text)
     except ValueError:
@@ -78,8 +78,9 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begin a value, if a value can begin with this character. ``after``: the outer state when the value has
-        ended."""
+        """Begin a value, if a value can begin with this character. ``after``: the state of the surrounding array or
+        object after the value.
+        """
         inner: _State
         match char:
             case '"':

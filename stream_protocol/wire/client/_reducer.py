@@ -48,9 +48,9 @@ def reduce_chunks(
     """Return the message that a client of this version builds from the chunks.
 
     For the keyword arguments, see ``MessageReducer``. Raises ``ClientStreamError`` for an ``error`` chunk, and for a
-    chunk that the client refuses. The error's attribute ``message`` is the message so far. Errors that the iterable
-    ``chunks`` raises, such as errors of ``parse_sse``, are not caught. Raises ``TypeError`` for bytes: convert them
-    with ``parse_sse`` first.
+    chunk that the client refuses. The error's attribute ``message`` is the message before this chunk. Exceptions that
+    the iterable ``chunks`` raises are not caught. Raises ``TypeError`` for bytes: convert them with ``parse_sse``
+    first.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -69,7 +69,9 @@ def reduce_chunks(
 
 
 def _check_message(message: Any) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a UI message or ``None``. The parts are not checked."""
+    """Raise ``InvalidArgumentError`` unless the value is a UI message or ``None``. The parts of the message are not
+    checked.
+    """
     check_mapping("message", message, or_none=True)
     kinds = {"id": str, "role": str, "parts": list}
     if message is not None and not all(isinstance(message.get(key), kind) for key, kind in kinds.items()):
@@ -80,7 +82,7 @@ _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raise ``TypeError`` if the value is not an iterable of chunks, for example the bytes of a response."""
+    """Raise ``TypeError`` if the value is not an iterable of chunks. The bytes of a response are also refused."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
@@ -124,9 +126,10 @@ class _OpenText:
 class MessageReducer:
     """Builds a message from the chunks of one response.
 
-    ``message``: the assistant message that the response continues, which is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. In
-    this case, the first ``start`` chunk, and any ``start`` chunk with a different id, remove all parts of the message.
+    ``message``: the assistant message that the response continues. The reducer changes only a copy. ``message_id``: the
+    id of a new message until a ``start`` chunk sets another id. ``replay``: True if the response repeats a stream from
+    its beginning. Then the first ``start`` chunk removes all parts of the message. A later ``start`` chunk with a
+    different id does the same.
     """
 
     def __init__(
@@ -151,7 +154,7 @@ class MessageReducer:
 
     @property
     def message(self) -> UIMessage:
-        """The message so far. The next chunk changes this object."""
+        """The message so far. Applying the next chunk changes this object."""
         for open_texts in (self._texts, self._reasonings):
             for open_text in open_texts.values():
                 open_text.join_deltas()
@@ -163,16 +166,16 @@ class MessageReducer:
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """Return the ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
+        """Return the ids of the parts that have not ended. ``kind``: ``"text"`` or ``"reasoning"``."""
         return self._open_texts(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> PageUpdate:
-        """Validate and apply the next chunk. Raises ``ClientStreamError`` if the client would fail on it."""
+        """Validate and apply the next chunk. Raises ``ClientStreamError`` if the client would fail on this chunk."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk without the check of ``check_chunk``, which the caller must have made."""
+        """Apply the next chunk without validation. The caller must have called ``check_chunk`` for this chunk."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -334,9 +337,9 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 def merge_metadata(base: Any, overrides: Any) -> Any:
     """Return ``base`` merged with ``overrides``, as the client's ``util/merge-objects.ts`` merges ``messageMetadata``.
 
-    Nested objects are merged. Any other value replaces the earlier value. If one argument is ``None``, the result is
-    the other argument. Lists are merged by index, as in JavaScript. The arguments are not changed. Raises
-    ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is neither an object nor a list.
+    Nested objects are merged. Any other nested value is replaced. If an argument itself is a list, its indexes count as
+    keys. If one argument is ``None``, the result is the other argument. The arguments are not changed. Raises
+    ``ClientStreamError`` (``TypeError``) if ``base`` is neither an object nor a list.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides

@@ -1,10 +1,10 @@
-"""Read chunks from the bytes of a response, with the client's rules for server-sent events.
+"""Read chunks from the bytes of a response, with the client's rules for server-sent events. Lines are numbered for
+error messages.
 
-Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` with ``eventsource-parser@3.1.1``, and adds line
-numbers:
+Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` with ``eventsource-parser@3.1.1``:
 
 - Lines end in LF, CR or both. Invalid UTF-8 becomes U+FFFD.
-- Several ``data`` lines are joined. Comments and other fields are skipped.
+- Several ``data`` lines of an event are joined. Comments and other fields are skipped.
 - ``[DONE]`` is skipped at any position.
 - The last event is dropped if no blank line follows it, or if the stream ends in a single CR.
 """
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class SseEvent(NamedTuple):
-    """A server-sent event that has data."""
+    """A server-sent event with at least one ``data`` line."""
 
     line: int
     """The number of the first line with data."""
@@ -41,7 +41,7 @@ class SseEvent(NamedTuple):
 
 
 class OverlongLineError(ValueError):
-    """Raised for a line of more than ``max_length`` characters. ``number``: the number of the line, from 1."""
+    """Raised for a line that is longer than ``max_length`` characters. ``number``: the number of the line, from 1."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is too long")
@@ -49,8 +49,8 @@ class OverlongLineError(ValueError):
 
 
 def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
-    """Return the chunks in a response body, without validation. ``body``: the bytes of the body, or an iterable of
-    pieces of these bytes.
+    """Return the chunks in a response body, without validation. ``body``: the bytes of the body, or an iterable of byte
+    pieces.
 
     Raises ``ClientStreamError`` (``AI_JSONParseError``) for an event that is not JSON. Raises ``TypeError`` for a body
     that is not bytes.
@@ -86,8 +86,9 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 text that comes in pieces, in linear time. Raises ``OverlongLineError`` for a line of
-    more than ``max_length`` characters."""
+    """Yield the lines of a UTF-8 text in linear time. ``pieces``: the bytes of the text, cut at any positions. Raises
+    ``OverlongLineError`` for a line of more than ``max_length`` characters.
+    """
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
@@ -109,7 +110,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yield the server-sent events that have data. An empty ``data`` line counts, as in the client."""
+    """Yield the server-sent events that have a ``data`` line. As in the client, the data may be empty."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

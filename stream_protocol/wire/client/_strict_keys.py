@@ -16,11 +16,11 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Return the keys of a chunk of a known type that the oldest supported client of this major version does not
-    accept.
+    """Return the keys of a chunk that the oldest supported client of this major version refuses. The chunk must have a
+    known type.
 
-    The oldest supported v7 client is 7.0.32, which is not strict. It ignores keys that only later clients use, so such
-    keys are not returned.
+    For v7, keys that only later clients use are not returned, because the oldest supported client (7.0.32) is not
+    strict.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

@@ -3,9 +3,9 @@
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` in the client is absent here.
 
-For a chunk with input, the client searches for the call in the current step, and adds a part if there is none. Static
-and dynamic calls are separate. For a result, a denial or an approval request, the client also searches the earlier
-steps. If no step has the call, the client fails.
+For a chunk with input, the client searches for the call in the current step. If the step lacks the call, the client
+adds a part. A static and a dynamic call never share a part. For a result, a denial or an approval request, the client
+also searches the earlier steps. If no step has the call, the client fails.
 """
 
 from bisect import bisect_left
@@ -31,7 +31,7 @@ _KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
 
 
 def step_start(parts: Sequence[JsonObject]) -> int:
-    """Return the index after the last ``step-start``, or 0."""
+    """Return the index after the last ``step-start`` part; 0 if there is none."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -39,7 +39,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Return the error that the client raises for a chunk if no earlier chunk has started the chunk's part."""
+    """Return the error that the client raises for a chunk whose part has not been started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'
@@ -58,7 +58,9 @@ class _PartialCall:
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return the joined deltas. Only this text is then stored, so that no delta is joined twice."""
+        """Return the joined deltas. The joined text replaces the list of deltas, so that each delta is joined only
+        once.
+        """
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
@@ -72,7 +74,7 @@ class _StaleInput:
 
 
 class ToolParts:
-    """The tool parts of a message. ``parts``: the message's list of parts, which the reducer also changes.
+    """The tool parts of a message. ``parts``: the message's list of parts, which this class and the reducer change.
 
     The client parses an input after each delta. This class parses inputs only in ``compute_inputs``.
     """
@@ -95,21 +97,24 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Parse the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
+        """Parse all inputs that have new deltas. Call this method when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the part that a result of this call would change. The part's ``input`` may be out of date."""
+        """Return the part that a result of this tool call would change. The part's ``input`` may lack the newest
+        deltas.
+        """
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """Return the first part of this call in the current step. ``dynamic``: True for only ``dynamic-tool`` parts,
-        False for only ``tool-NAME`` parts."""
+        """Return the first part of this call in the current step; ``None`` if there is none. ``dynamic``: True to
+        search only ``dynamic-tool`` parts, False to search only ``tool-NAME`` parts.
+        """
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -118,7 +123,7 @@ class ToolParts:
         return None
 
     def reset_step(self) -> list[MutablePart]:
-        """Remove and return the parts of the current step, and end all streamed inputs."""
+        """Remove and return the parts of the current step. Afterwards, no streamed input can continue."""
         self._calls.clear()
         self._stale.clear()
         begin = step_start(self._parts)
@@ -199,7 +204,6 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """Return the indexes of this call's parts. All calls of this method together visit each part only once."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -223,8 +227,10 @@ class ToolParts:
         raise _stream_error(text, "tool-approval-response", approval_id)
 
     def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
-        """Update the call's part in the current step, or add a part. ``call``: has ``toolCallId`` and ``toolName``.
-        ``keys``: the new keys. If ``keys`` lacks ``input``, the part has no input.
+        """Update the call's part in the current step. Adds a part if there is none.
+
+        ``call``: an object with ``toolCallId`` and ``toolName``. ``keys``: the new keys of the part. If ``keys`` lacks
+        ``input``, the part's input is removed.
         """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
@@ -291,8 +297,7 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the state and other keys of a part. ``keys``: the new keys, which may include the chunk's
-    ``providerMetadata``."""
+    """Set the state and other keys of a part. ``keys``: the new keys, which may include ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:

@@ -1,8 +1,8 @@
-"""The run log that stores its data in PostgreSQL, for many workers. Needs the extra ``postgres``.
+"""The run log that stores its data in PostgreSQL, for several workers. Needs the extra ``postgres``.
 
 Where to change what:
 
-- ``_statements``: the SQL statements, which make atomic changes, and the tables.
+- ``_statements``: the SQL statements, and the tables.
 - ``_connections``: connections and ``NOTIFY``.
 - ``_turns``: the queue in which statements wait for a connection.
 - ``_batches``: collects the data of many runs for one statement.

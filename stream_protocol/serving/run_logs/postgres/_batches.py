@@ -22,12 +22,12 @@ MAX_BYTES: Final = 2**22
 
 
 class Batches(Generic[Item, Result]):
-    """Collects items, and processes them as one batch.
+    """Collects items, and processes them in batches.
 
-    A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed.
+    An item waits ``GATHER_SECONDS`` for more items, and until the previous batch is processed.
 
-    ``do``: returns the results in the order of the items. If ``do`` raises, each item gets the exception. ``size``:
-    returns the number of bytes of an item.
+    ``do``: function that processes the items of a batch, and returns the results in the same order. If ``do`` raises an
+    exception, ``add`` raises it for each item. ``size``: function that returns the size of an item in bytes.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Batches(Generic[Item, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """Adds an item to the next batch. Returns the item's result when the batch is processed."""
+        """Adds an item to the next batch, waits until the batch is processed, and returns the result of the item."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:

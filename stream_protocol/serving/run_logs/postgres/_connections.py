@@ -1,7 +1,7 @@
-"""The connections of one worker to PostgreSQL: some execute statements, and one listens for messages.
+"""The connections of one worker to PostgreSQL. Some execute statements, and one receives messages from other workers.
 
 asyncpg provides the connections and their pool. This module creates the tables, limits the time of each statement, and
-transports messages between workers. After any failure, it raises ``RunLogError``.
+sends messages between workers. After any failure, it raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -84,10 +84,11 @@ CHECK: Final = "check"
 
 
 class Connections:
-    """Runs statements in the database of ``url``, and receives the messages of one worker.
+    """Executes statements in the database of ``url``, and receives messages from other workers.
 
-    ``on_message``: called with each message. ``on_gap``: called when messages may have got lost. ``patience``: the
-    maximum number of seconds for a statement. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``worker``: the id of this worker. ``on_message``: called with each message. ``on_gap``: called when messages may
+    have got lost. ``patience``: the maximum number of seconds for a statement. Raises ``StreamProtocolError`` for an
+    unusable URL or prefix.
     """
 
     def __init__(
@@ -129,19 +130,19 @@ class Connections:
 
     @property
     def place(self) -> str:
-        """The address of the database, without user name and password, and the prefix of the names in it."""
+        """The address of the database without user name and password, and the prefix of the names in the database."""
         return f"{self._where} {self._prefix}"
 
     @property
     def channels(self) -> str:
-        """The beginning of all channel names. A worker's id follows."""
+        """The prefix of all ``NOTIFY`` channel names. The id of a worker follows the prefix."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
-        """Runs a statement, and returns its rows. Raises ``RunLogError``. If the connection has died, tries once more.
+        """Executes a statement, and returns its rows. Raises ``RunLogError``. After a lost connection, tries once more.
 
-        ``urgent``: True to give the statement a connection before all other waiting statements. The time limit starts
-        when it gets a connection.
+        ``urgent``: True to give this statement a connection before other waiting statements. The wait for a connection
+        does not count toward the time limit of the statement.
         """
         text = statements.named(statement, self._prefix)
 
@@ -240,7 +241,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that they arrive, because some connection poolers do not deliver messages."""
+        """Listen for messages, and check that they arrive, because some connection poolers do not deliver them."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())
@@ -304,7 +305,9 @@ _OPTIONS: Final[dict[str, Any]] = {"server_settings": {"application_name": "adk-
 
 
 async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """Call ``work`` with a connection of the pool. Close the connection if it has died, or if ``work`` is cancelled."""
+    """Call ``work`` with a connection of the pool. If the connection is lost or ``work`` is cancelled, close the
+    connection.
+    """
     connection = await pool.acquire()
     try:
         return await work(connection)

@@ -1,4 +1,4 @@
-"""Stores leases and events of runs in PostgreSQL. ``_statements`` describes the tables."""
+"""Stores the leases and events of runs in PostgreSQL. ``_statements`` describes the tables."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class _Append(NamedTuple):
 
 
 class PostgresStore:
-    """The connection of one worker to PostgreSQL: see ``RunStore``.
+    """The connection of one worker to PostgreSQL. Implements ``RunStore``.
 
-    ``patience``: the maximum number of seconds for a statement, from the moment when it gets a connection. Raises
+    ``patience``: the maximum number of seconds for a statement, without the wait for a connection. Raises
     ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
@@ -128,7 +128,7 @@ class PostgresStore:
         return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Appends a batch to the run's log. One statement also appends batches of other runs."""
+        """Appends a batch to the log of the run. Concurrent calls for several runs share one SQL statement."""
         return await self._appends.add(_Append(run, token, piece))
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -152,7 +152,7 @@ class PostgresStore:
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run. One statement also reads entries of other runs."""
+        """Returns entries of the log of the run. Concurrent calls for several runs share one SQL statement."""
         news = self._news.setdefault(run_id, asyncio.Event())
         news.clear()
         entries = await self._reads.add((run_id, after))
@@ -187,8 +187,7 @@ class PostgresStore:
         await self._connections.send(worker, f"renew {run_id}")
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs whose leases must be renewed now; ``None`` after a loss of the listening
-        connection."""
+        """Yields the ids of runs that must renew their leases now; ``None`` if requests may have got lost."""
         while True:
             yield await self._requests.get()
 
@@ -243,7 +242,7 @@ class PostgresStore:
             self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
 
     async def _sweep(self) -> None:
-        """Remove expired rows of all chats, at random intervals, because each worker of the deployment does this."""
+        """Remove expired rows of all chats. Each worker does this, at random intervals."""
         interval = min(SWEEP_SECONDS, self._times.log_retention)
         while True:
             await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - not a secret
@@ -263,7 +262,7 @@ def _entries(row: Any) -> list[Entry]:
 
 
 class PostgresRunLog(SharedRunLog):
-    """Keeps responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
+    """Stores responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
     ``url``: the address of the database, ``postgresql://user:password@host:5432/database``, in asyncpg's form. The URL
     of ADK's ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. The URL must be the address of the
@@ -273,8 +272,8 @@ class PostgresRunLog(SharedRunLog):
     Each deployment in a database needs its own prefix.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
-    The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
-    started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not
+    The tables are created when they are first needed. No run starts while PostgreSQL is unreachable. Runs that have
+    started survive an outage of less than a third of ``lease``. Raises ``StreamProtocolError`` for times that are not
     positive, and for an unusable URL or prefix.
     """
 

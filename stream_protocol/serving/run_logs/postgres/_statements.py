@@ -1,20 +1,20 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-In these statements, all table names begin with ``adk_ui_stream``. ``named`` replaces this prefix by the deployment's
-prefix. The tables:
+In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` replaces this beginning with
+the prefix of the deployment. The tables:
 
-- ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token``
-  is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a second row,
-  ``<chat> stopped``, whose ``request`` is the id of the newest stop. This row is never the lease of a run.
-- ``logs``: a row for each run, with the data that comes before its entries: its oldest events, joined into longer
-  events, and ``past``.
+- ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
+  ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
+  second row, ``<chat> stopped``, with the id of the newest stop in ``request``. This row is never a lease.
+- ``logs``: a row for each run, with its oldest events, merged into longer events, and the earlier content of the
+  message (``past``).
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 - ``readers``: the other workers that read a run.
-- ``posts``: messages to a run (``Post``) from requests at other workers, each with the run's reply.
+- ``posts``: messages that requests at other workers send to a run, and the replies of the run.
 
-All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and a commit
-of this text does not wait for a disk. Replicas and archives do not get these tables. If the PostgreSQL server crashes,
-these tables are empty. The worker of each run has the run's data in memory, and writes the data again.
+All tables except ``leases`` are UNLOGGED. Writes to these tables therefore skip the write-ahead log, and do not wait
+for a disk. Replicas and archives do not get these tables. After a crash of the PostgreSQL server, these tables are
+empty. Each worker then writes the data of its runs again, from its memory.
 """
 
 from typing import Final
@@ -335,6 +335,5 @@ SELECT count(*) FROM old
 
 
 def named(statement: str, prefix: str) -> str:
-    """Return the statement with ``prefix`` as the beginning of all table names. ``prefix``: lower-case letters, digits
-    and underscores."""
+    """Return the statement with ``prefix`` as the beginning of all table names."""
     return statement.replace(PREFIX, prefix)

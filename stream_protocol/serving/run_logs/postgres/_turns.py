@@ -1,4 +1,4 @@
-"""Limits the number of statements that use a connection at the same time. Other statements wait in a queue."""
+"""Limits the number of SQL statements that use a connection at the same time. Other statements wait in a queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class NoTurnError(Exception):
 
 
 class Turns:
-    """Lets ``count`` statements use a connection at the same time. Urgent statements wait in front of the others."""
+    """Lets ``count`` SQL statements use a connection at the same time. Urgent statements wait in front of
+    the others.
+    """
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -25,8 +27,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Context manager for one statement. First waits until the statement may use a connection. Raises
-        ``NoTurnError`` after ``seconds``."""
+        """Context manager for one SQL statement. First waits until a connection is free. Raises ``NoTurnError`` after
+        ``seconds``.
+        """
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield
@@ -34,7 +37,7 @@ class Turns:
             self._give_back()
 
     def refuse_all(self) -> None:
-        """Raises ``NoTurnError`` in all statements that wait now."""
+        """Raises ``NoTurnError`` in all waiting statements."""
         for waiting in (self._urgent, self._others):
             for future in waiting:
                 if not future.done():

@@ -1,8 +1,8 @@
-"""The run log that stores its data in Redis, for many workers. Needs the extra ``redis``.
+"""The run log that stores its data in Redis, for several workers. Needs the extra ``redis``.
 
 Where to change what:
 
-- ``_scripts``: the Lua scripts, which make atomic changes, and the keys.
+- ``_scripts``: the Lua scripts, and the keys.
 - ``_commands``: connections, time limits and errors.
 - ``_redis_store``: leases, logs and messages.
 """

@@ -1,4 +1,4 @@
-"""Runs the commands of one worker in Redis, and receives the messages of other workers.
+"""Executes the Redis commands of one worker, and receives messages from other workers.
 
 redis-py provides the commands, the connections and the caching of scripts. This module limits the time of each command.
 After any failure, it raises ``RunLogError``.
@@ -68,7 +68,7 @@ _WARNED: Final[set[str]] = set()
 
 
 class Commands:
-    """Runs commands in Redis. ``server``: a URL, or a client that the app has created and closes.
+    """Executes commands in Redis. ``server``: a URL, or a client that the app has created and closes.
 
     ``patience``: the maximum number of seconds for a command. Each method raises ``RunLogError`` if a command fails or
     takes longer. The constructor raises ``StreamProtocolError`` for an unusable URL or client.
@@ -95,8 +95,9 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. For a cluster only ``redis+cluster``, because its URL may name any of its
-        nodes."""
+        """The address of the database. For a cluster only ``redis+cluster``, because the URL may name any node of the
+        cluster.
+        """
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -104,8 +105,7 @@ class Commands:
         return f"redis://{where}/{options.get('db') or 0}"
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the app has created the client. Running and later commands fail. Otherwise,
-        redis-py would open new connections that no code closes."""
+        """Lets all running and later commands fail. Closes the connections, unless the app has created the client."""
         self._closed = True
         for limit in self._limits:
             if not limit.expired():
@@ -115,16 +115,18 @@ class Commands:
             await self._redis.aclose()
 
     async def call(self, *command: Any, wait: float = 0) -> Any:
-        """Runs a command, and returns its reply. ``wait``: seconds for which the command may block in Redis."""
+        """Executes a command, and returns its reply. ``wait``: the number of seconds for which the command may block in
+        Redis.
+        """
         return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
 
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
-        """Runs a Lua script, and returns its reply: integers, bytes, and lists of these."""
+        """Executes a Lua script, and returns its reply: integers, bytes, and lists of these."""
         script = self._redis.register_script(text)  # sends nothing; the call loads the script on servers that lack it
         return await self._wait_for(lambda: script(keys, arguments))
 
     async def script_for_each(self, text: str, keys: Sequence[str]) -> list[Any]:
-        """Runs a Lua script once for each key, in one round trip to each server."""
+        """Executes a Lua script once for each key, and returns the replies. Needs one round trip to each server."""
         redis = self._redis
         commands = redis.pipeline(transaction=False) if isinstance(redis, Redis) else redis.pipeline()
         for key in keys:
@@ -133,7 +135,7 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. Subscribes again after a failure, which may lose messages."""
+        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may then get lost."""
         await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
@@ -147,8 +149,7 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning, once for each address, if Redis is configured to evict keys. The policy may be unknown, for
-        example if an ACL forbids ``INFO``."""
+        """Log a warning if Redis is configured to evict keys. Log it once for each address."""
         if self._policy_is_known:
             return
         self._policy_is_known = True
@@ -163,8 +164,9 @@ class Commands:
             logger.warning(EVICTION_WARNING, self._where, policy)
 
     async def _eviction_policy(self) -> str:
-        """Return the first ``maxmemory-policy`` that evicts keys; an empty string if there is none, or if it is
-        unknown."""
+        """Return the first ``maxmemory-policy`` that evicts keys; an empty string if there is none, or if the policy is
+        unknown.
+        """
         redis = self._redis
         if isinstance(redis, RedisCluster):
             replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
@@ -192,7 +194,6 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Context manager: limit the time of a command. ``aclose`` ends the command immediately."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()

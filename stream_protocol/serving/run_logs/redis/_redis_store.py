@@ -1,4 +1,4 @@
-"""Stores leases and events of runs in Redis. ``_scripts`` describes the keys."""
+"""Stores the leases and events of runs in Redis. ``_scripts`` describes the keys."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
 
 
 class RedisStore:
-    """The connection of one worker to Redis: see ``RunStore``.
+    """The connection of one worker to Redis. Implements ``RunStore``.
 
     ``server``: a URL, or a client that the app has created and closes. ``patience``: the maximum number of seconds for
     a command. Raises ``StreamProtocolError`` for an unusable URL, client or prefix.
@@ -88,7 +88,7 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns for each chat the run that holds its lease, in one round trip to each server."""
+        """Returns, for each chat, the run that holds the lease of the chat. Needs one round trip to each server."""
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
@@ -162,8 +162,9 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns the ids of runs whose leases must be renewed now. A lost id does no harm, because the next regular
-        renewal gets the same reply."""
+        """Yields the ids of runs that must renew their leases now. A lost id does no harm, because each run also renews
+        its lease regularly.
+        """
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -173,8 +174,9 @@ class RedisStore:
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run's Redis stream. The id of an entry begins with the number of events up to its
-        end."""
+        """Returns entries from the Redis stream of the run. The id of an entry begins with the number of events up to
+        and including the entry.
+        """
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._commands.call(
@@ -190,8 +192,7 @@ class RedisStore:
         return keys.lease, keys.log(run.run_id), keys.head(run.run_id)
 
     def _run_info(self, reply: list[bytes]) -> RunInfo:
-        """Return the run in a reply of ``PEEK`` or ``CLAIM``: id, idempotency key, phase, 1 if asked to stop, and the
-        lease's remaining milliseconds."""
+        """Return the run in a reply of the scripts ``PEEK`` or ``CLAIM``."""
         *texts, stop, left = reply
         run_id, idempotency_key, phase = (text.decode() for text in texts)
         return run_info(run_id, idempotency_key, phase, stop=bool(stop), left_ms=int(left), times=self._times)
@@ -205,7 +206,7 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in the reply of ``XREAD``: a mapping in RESP3, a list or ``None`` in RESP2."""
+    """Return the entries in a reply of ``XREAD``. The reply is a mapping in RESP3, and a list or ``None`` in RESP2."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]
@@ -222,23 +223,24 @@ def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> Entry:
 
 
 class RedisRunLog(SharedRunLog):
-    """Keeps responses in Redis while they are written, so that every worker can resume and stop every run.
+    """Stores responses in Redis while they are written, so that every worker can resume and stop every run.
 
     ``server``: a URL, or a client that the app has created and closes. URLs: ``redis://``, ``rediss://``, ``unix://``;
     for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     Each deployment in a Redis needs its own prefix.
-    ``lease``: time after which a dead worker loses its chats. All workers must use the same value.
-    ``expiry``: time for which the log of an ended run is kept.
-    ``bounds``: limits of each log: see ``LogBounds``.
+    ``lease``: time after which a dead worker's chats accept new runs. All workers must use the same value.
+    ``expiry``: time for which an ended run's events are kept.
+    ``bounds``: limits of each response: see ``LogBounds``.
 
-    Two deployments with the same prefix share a chat, if the ids of the app, the user and the chat are equal. A worker
-    that does not renew its leases within their lifetime loses its chats. If a run's lease cannot be renewed for five
-    sixths of the lifetime, the run ends in an error. Times are seconds.
+    Times are seconds. If two deployments use the same prefix, chats with equal app name, user id and chat id count as
+    one chat. A worker renews the lease of each of its runs. If a lease cannot be renewed for five sixths of ``lease``,
+    the run ends in an error.
 
-    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
-    lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.
+    No run starts while Redis is unreachable. Runs that have started survive an outage of less than a third of
+    ``lease``. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or
+    prefix.
     """
 
     def __init__(

@@ -1,24 +1,24 @@
-"""The Lua scripts that change a chat's keys in Redis. Redis runs each script as one atomic step.
+"""The Lua scripts that change the keys of a chat in Redis. Redis runs each script as one atomic step.
 
 Keys of a chat (see ``ChatKeys``):
 
-- ``lease``: a hash with the run that holds the lease. The key expires unless the run's worker renews the lease. The
-  remaining time of the key shows when the lease was last renewed.
-- ``token``: a number that grows with each run of the chat (a fencing token). The token outlives the lease. With the
-  token, a worker whose lease has expired detects that a newer run has taken the chat.
-- ``log``: a stream with the run's events. The id of an entry is the number of events up to the end of the entry.
-- ``head``: a hash with the number of events, and with the longer events that have replaced the oldest entries of the
+- ``lease``: a hash with the active run of the chat. The key expires unless the worker of the run renews the lease.
+- ``token``: the newest fencing token: a number that grows with each run of the chat. It outlives the lease. The token
+  tells a worker with an expired lease if a newer run has taken the chat.
+- ``log``: a Redis stream with the events of a run. The id of an entry is the number of events up to the end of the
+  entry.
+- ``head``: a hash with the number of events, and with the merged events that have replaced the oldest entries of the
   stream.
-- ``readers``: a sorted set of the other workers that read the run. The score of a worker is the time until which its
-  entry is valid.
-- ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when the chat was stopped.
-- ``posts``: a hash of the messages to the run (``Post``) from requests at other workers. The hash maps the id of each
-  message to the content.
-- ``reply``: the run's reply to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
+- ``readers``: a sorted set of the other workers that read a run. The score is the time until which a worker counts as a
+  reader.
+- ``stopped``: the id of the newest stop of the chat. The remaining time of the key shows when the chat was stopped.
+- ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
+  content.
+- ``reply``: the reply of a run to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
 
-If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After the script's first
-write, Redis does not refuse any of its commands. So a script that must work in a full Redis begins with a write that
-needs no memory.
+If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After a script's first
+write, Redis refuses none of the script's commands. A script that must work in a full Redis therefore begins with a
+write that needs no memory.
 """
 
 from typing import Final
