@@ -291,7 +291,7 @@ function View({ rows, live, follows = live, messages, request, source, saves = f
           <Tabs.Trigger
             key={name}
             value={name}
-            className="relative shrink-0 rounded-md px-2 py-2 text-sm whitespace-nowrap text-muted-foreground -outline-offset-4 after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full hover:text-foreground data-[state=active]:text-foreground data-[state=active]:after:bg-primary @max-md:px-1.25 @max-md:text-[0.8125rem]"
+            className="relative shrink-0 rounded-lg px-2 py-2 text-sm whitespace-nowrap text-muted-foreground -outline-offset-2 after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full hover:text-foreground data-[state=active]:text-foreground data-[state=active]:after:bg-primary @max-md:px-1.25 @max-md:text-[0.8125rem]"
           >
             {title} {name === "check" && <ErrorCount findings={findings} />}
           </Tabs.Trigger>
