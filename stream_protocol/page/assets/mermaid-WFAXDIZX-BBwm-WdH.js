@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-3nC7VBgU.js";
