@@ -58,7 +58,7 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
             runs: dict[str | None, list[CallAnswer]] = {}
             for answer in request_plan.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
-            return [_answers_for_run(answers, mark) for answers in runs.values()]
+            return [_answers_for_run(answers, request_plan.reasons, mark) for answers in runs.values()]
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
@@ -77,7 +77,7 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
     return events
 
 
-def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
+def _answers_for_run(answers: Sequence[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> RunInput:
     """Return the input for a run with these answers. Most answers are the content of the run, but two kinds become
     events before the run:
 
@@ -95,7 +95,7 @@ def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
             parts.append(_answer_part(answer))
         else:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, **mark)
+            update_metadata(event, **mark, reasons=_reason(answer, reasons))
             before.append(event)
     return RunInput(content=_content(parts), before=tuple(before), answers=tuple(answers))
 
