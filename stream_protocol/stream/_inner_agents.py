@@ -95,6 +95,13 @@ class InnerAgents:
             return {"agent": call.name}
         return self._whole(call, self._message_of(call)).ended()
 
+    def message_so_far(self, call: ToolCall) -> Any:
+        """Return the message of the agent inside a call, with the agent's open questions. Returns ``None`` if the call
+        does not show such a message.
+        """
+        message = self._messages.get(call)
+        return None if message is None else self._whole(call, message).so_far()
+
     def has_ended(self, call: ToolCall) -> bool:
         """Return True if a task-mode agent ran inside this call, and the call has its final output. A later result of
         the agent must not be sent, because clients refuse outputs for calls of earlier messages.

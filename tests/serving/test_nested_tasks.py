@@ -238,6 +238,20 @@ async def test_a_stopped_agents_card_has_what_was_seen(kind: str, store: str, tm
     assert prompt.count('"function_response":{') == 1
 
 
+@pytest.mark.parametrize("mode", ["single_turn", "task"])
+async def test_a_question_in_a_card_stays_open_beside_a_question_of_the_caller(mode: Any) -> None:
+    where = client_tool("where", "Where the user is.")
+    inner = agent("inner", ["I ask. ", Call("where", {})], tools=[where], mode=mode)
+    calls = [Call("inner", {"request": "go"}), Call("where", {})]
+    page = Page(create_app(agent("root", calls, tools=[where], sub_agents=[inner])))
+    await page.send("hi")
+    output = card(page.messages[-1], "inner")
+    assert shown(output) == ["I ask. ", "tool-where"]
+    assert [part["state"] for part in output["parts"] if part["type"] == "tool-where"] == ["input-available"]
+    assert "metadata" not in output, "the agent has no result yet"
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()
