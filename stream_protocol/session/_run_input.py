@@ -21,9 +21,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     update_metadata,
 )
-
-UNANSWERED: Final = "The user went on without an answer."
-"""Error text for a call that the user left unanswered, for the model and the history."""
+from stream_protocol.stream import UNANSWERED_TEXT
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
@@ -129,7 +127,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
         if call.kind not in _READ_BY_MODEL or is_relayed(call.event):
             continue
         if call.answered_index is None:
-            response: dict[str, Any] = {"error": UNANSWERED}
+            response: dict[str, Any] = {"error": UNANSWERED_TEXT}
         elif call.answer and turn.stored[call.answered_index].isolation_scope != call.event.isolation_scope:
             response = call.answer
         else:
