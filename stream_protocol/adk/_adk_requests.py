@@ -45,7 +45,7 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of answer for which a complete call waits; ``None`` if the agent's own tool answers the call."""
+    """Return the kind of answer that a complete call waits for; ``None`` if the agent's own tool answers the call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from stream_protocol.adk._call_index import KnownCall
+    from stream_protocol.adk._known_call import KnownCall
 
 
 class CallIds(Collection[str]):
@@ -92,10 +92,11 @@ def match_client_ids(
     id.
 
     The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
-    client has, and a second id for the complete event, which is stored. The n-th unknown call of a tool in the message
-    matches the n-th unmatched call of this tool in ``unanswered``.
+    client has, and a second id for the complete event, which is stored. Among the calls of each tool, the n-th with an
+    unknown id matches the n-th unmatched one in ``unanswered``.
 
-    ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored calls.
+    ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
+    ``tools``: id -> tool, for all stored calls.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -17,7 +17,8 @@ EventOrDict: TypeAlias = "Event | dict[str, Any]"
 
 
 class WarnOnce:
-    """Logger that writes each warning only once. Use it for warnings that quote text of a model or a file."""
+    """Logger that writes each warning only once. Escapes control characters, because a warning may quote a model or a
+    file."""
 
     __slots__ = ("_given", "_silent")
 
@@ -44,7 +45,7 @@ class WarnOnce:
 class NotAnEventError(StreamProtocolError):
     """Raised for a value that is not an ADK event.
 
-    ``str(error)`` is a sentence of one line. ``reason`` is the cause that this sentence names.
+    ``str(error)`` is one line of text, which contains ``reason``.
     """
 
     def __init__(self, reason: str) -> None:

@@ -100,8 +100,8 @@ class _Places:
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits 0, so ``part`` and
         ``start`` may be ``None``. ``text``: the text in the range, if known.
 
-        A range that does not match the first part may belong to the whole text: ADK joins streamed parts, and puts
-        thoughts first. Without ``text``, the whole text is only searched if the event has exactly one text.
+        A range that does not match the first part may be a range in the whole text, because ADK joins streamed parts.
+        Without ``text``, the whole text is searched only if exactly one part has text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None

@@ -38,8 +38,7 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, and logs a warning for each.
 
-    google-genai keeps unknown values of its enums, with a Python warning. Raises ``NotAnEventError`` if no event can be
-    read from the other fields.
+    Raises ``NotAnEventError`` if no event can be read from the other fields.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -80,7 +79,7 @@ def _of_wrong_types(
 
     These errors name no location. So each value is validated alone, in an event that ``within`` creates for it. If a
     value inside a refused list or object causes the error, only the inner value is yielded. Lists are searched from the
-    end, so the caller can delete each yielded value at once.
+    end, so the caller can delete each value immediately.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:

@@ -17,8 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from stream_protocol.adk._call_index import stored_reference
 from stream_protocol.adk._facts import NestedEvent, NestedEvents
+from stream_protocol.adk._known_call import stored_reference
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -91,7 +91,7 @@ def steering_mark_id(custom_metadata: Any) -> str | None:
 
 
 def posted_kind(event: "Event") -> str | None:
-    """Return the kind of an event that a tool sent while it ran; ``None`` for an event of ADK."""
+    """Return the kind of an event that a running tool sent; ``None`` for an event of ADK."""
     metadata = event.custom_metadata
     kind = metadata.get(POSTED_KEY) if metadata else None
     return kind if isinstance(kind, str) else None
@@ -149,8 +149,8 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item that belongs to ``response``. ``listed``: the items for all responses of the event with this
-    id."""
+    """Return the item that belongs to ``response``. ``listed``: the items for all responses in the event that have the
+    id of ``response``."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 

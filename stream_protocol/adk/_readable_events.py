@@ -1,4 +1,4 @@
-"""Return events with ordinary content in place of the speech of live runs and the messages of remote agents.
+"""Convert events of live speech and of remote agents, so that ``content`` has what the user or the agent said.
 
 ADK's format for live (bidirectional) runs with speech:
 
@@ -14,8 +14,8 @@ A remote agent sends an A2A task with status messages and artifacts. ADK's ``Rem
 update of the task, and stores the task's state in the event's metadata. The events differ from the messages that the
 remote agent sent:
 
-- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which of
-  their texts are thoughts.
+- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which
+  texts are thoughts.
 - A remote ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
 - The events do not mark function responses that are only placeholders for an approval or a sign-in.
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.adk._call_index import USER
+from stream_protocol.adk._known_call import USER
 
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
@@ -69,7 +69,7 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event with ordinary content, if it has the user's speech or a message of a remote agent (A2A).
+    """Convert an event with the user's speech to a text event, or restore the content that a remote agent (A2A) sent.
 
     A piece of the user's speech becomes a partial event. The sound of live runs is removed. Any other event is returned
     unchanged.
@@ -90,8 +90,8 @@ def is_relayed(event: "Event") -> bool:
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return the event with the content that a remote agent (A2A) sent. A partial event, or an event of another agent,
-    is returned unchanged."""
+    """Return a copy of the event with the content that a remote agent (A2A) sent. A partial event, or an event of any
+    other agent, is returned unchanged."""
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])
@@ -169,7 +169,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the remote ADK agent has already sent this content, or sends it again when it reports a failure."""
+        """True if the content of this message is in another message, or in a later event that reports a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -220,8 +220,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event with the content that a second remote agent sent, if the remote ADK agent has passed it on. Any
-    other event is returned unchanged."""
+    """If the remote ADK agent only passed on content of a second remote agent, return the event with the second agent's
+    content. Any other event is returned unchanged."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]

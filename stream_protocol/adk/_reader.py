@@ -8,11 +8,11 @@ import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
-from stream_protocol.adk._call_index import USER
 from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
+from stream_protocol.adk._known_call import USER
 from stream_protocol.adk._marks import (
     POSTED_KEY,
     answered_number,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
-    from stream_protocol.adk._call_index import SpeakerKey
+    from stream_protocol.adk._known_call import SpeakerKey
 
 CODE_EXECUTION: Final = "code_execution"
 """The tool name in chunks for code that the model's provider or ADK runs."""
@@ -77,8 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """Values of a streamed text or thought. A partial event continues the text or thought if the event has the same
-    values."""
+    """The values that all partial events of one streamed text or thought share."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER``."""
@@ -96,7 +95,7 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     """Return the text of a partial event that only continues the text or thought ``opened``; ``None`` for any other
     event.
 
-    Most events of a run only continue a text, so this function is faster than ``read``.
+    Most events of a run only continue a text. For such events, this function is faster than ``read``.
     """
     header, path, is_thought = opened
     try:
@@ -162,8 +161,8 @@ def is_compaction(event: "Event") -> bool:
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of task-mode agents in these events. The history hides the tool calls that start these agents.
 
-    A task-mode agent has the name of its tool, and its events have the id of the call. Both the name and the id are
-    compared with the calls, because a model may reuse an id.
+    The agent has the same name as the tool, and its events have the id of the call. Both must match, because a model
+    may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -177,10 +176,9 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return three values: the agent of an event, and the ids of two calls inside which the agent works. A missing id
-    is ``None``.
+    """Return an event's agent, and the ids of two calls inside which the agent works. A missing id is ``None``.
 
-    The first id is the call that started the task-mode agent. The second id is the call in the event's branch.
+    The first call started the agent in task mode. The second call is named in the event's branch.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -313,8 +311,8 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     """Return the reports of a partial event: its speech and its error. The error is included because the complete event
     may not repeat it.
 
-    If a tool sent the event while it ran, the event's ``actions`` are also read. The ``actions`` of a model's partial
-    event come again in the complete event.
+    If a running tool sent the event, the event's ``actions`` are also read. The ``actions`` of a model's partial event
+    come again in the complete event.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)

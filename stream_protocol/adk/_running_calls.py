@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk._call_ids import NO_IDS
-from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
+from stream_protocol.adk._known_call import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._marks import items_by_id
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class RunningCalls:
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Find the call of a tool that starts now with these arguments, and return the call. ``running_call`` returns
-        this call from now on."""
+        """Find and return the call of a tool that starts now with these arguments. Afterwards, the function
+        ``running_call`` also returns the call."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -92,7 +92,7 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Record that the tool of this context has returned, or a callback in its place. Return the tool's call."""
+        """Record that the tool of this context, or a callback in its place, has returned. Return the tool's call."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
@@ -130,7 +130,7 @@ class RunningCalls:
 
         def is_settled(known: KnownCall) -> bool:
             running: RunningCall | None = known.entry
-            if known.opened is None or running is None or (running.may_be_silent and not may_be_silent):
+            if not known.is_open or running is None or (running.may_be_silent and not may_be_silent):
                 return True
             return not (running.has_returned or is_stopped)
 
@@ -199,7 +199,8 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 
 
 class UsedCalls:
-    """Names for the tool executions of a run. If an engine executes the run again, equal calls get equal names.
+    """Names for the tool executions of a run. If an engine executes the run again, each execution gets the same name as
+    before.
 
     A name contains the call's id, agent, tool and arguments. The id alone is not enough, because some providers number
     the calls of each response from 0. Equal calls are numbered in order.

@@ -5,7 +5,7 @@ Where to change what:
 - ``_rules``: names, severities and effects of the rules.
 - ``_response_checker``: conditions of most rules.
 - ``_captured_response``: explains why a captured response is not a stream.
-- ``_simulated_chat``: the message that a response continues.
+- ``_simulated_chat``: finds the message that a response continues.
 """
 
 from stream_protocol.check._check_file import ALL_VERSIONS, check_file, check_stream

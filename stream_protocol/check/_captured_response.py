@@ -18,6 +18,11 @@ _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
 """Pattern for the beginning of a Python ``dict`` or ``bytes`` that was converted with ``str()``."""
 
 
+NOT_A_STREAM: Final = (
+    "not a stream: pass an SSE capture, JSON chunks (one per line), or ADK events (JSON, JSON lines, YAML or SQLite)"
+)
+
+
 @dataclass(frozen=True)
 class _Response:
     status: int
@@ -67,9 +72,8 @@ def unknown_text_reason(text: str) -> str:
     if _ERROR_BODY.match(text):
         return f"this is an error response of a server, not a stream{_quoted(text)}"
     if (hint := python_hint(text)) is not None:
-        return f"neither chunks nor ADK events: {hint}"
-    known = "neither an event stream, nor chunks, nor ADK events"
-    return known if "\0" in text or "\ufffd" in text else f"{known}{_quoted(text)}"
+        return f"not a stream: {hint}"
+    return NOT_A_STREAM
 
 
 def python_hint(data: str) -> str | None:
@@ -82,7 +86,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text. ``curl`` writes the responses of proxies and redirects before it."""
+    """Return the last HTTP response in the text. Earlier responses are those of proxies and redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()

@@ -11,12 +11,19 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from stream_protocol.check._captured_response import later_error, non_stream_reason, python_hint, unknown_text_reason
+from stream_protocol.check._captured_response import (
+    NOT_A_STREAM,
+    later_error,
+    non_stream_reason,
+    python_hint,
+    unknown_text_reason,
+)
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
     PIECE,
     Form,
+    NotARecordingError,
     UnreadableError,
     copy_of_stream,
     detect_form,
@@ -111,7 +118,10 @@ def _check(
         from stream_protocol.check._check_events import check_events
 
         with nullcontext(path) if path is not None else copy_of_stream(head, stream) as file:
-            yield from check_events(file, session, versions)
+            try:
+                yield from check_events(file, session, versions)
+            except NotARecordingError:
+                raise UnreadableError(NOT_A_STREAM) from None
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is a data stream of AI SDK 4, which clients of 6 and 7 cannot read")
     else:

@@ -16,11 +16,11 @@ A server that always sends the same message id creates one endless message.
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues. Calls that waited for an answer count as answered."""
+    """The message that a response continues, with assumed answers to its waiting calls."""
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of calls with an output of the client. A server may send these calls and outputs again."""
+    """The ids of calls with an output from the client. A server may send these calls and outputs again."""
     waited: Mapping[str, ToolPart]
     """Call id -> the call before the user approved or answered it."""
 
@@ -31,12 +31,12 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response. Calls that the response does not mention lose their assumed answers,
-        and wait again.
+        """Return the message without the assumed answers to calls that the response does not mention. These calls wait
+        again.
 
         ``message``: the message after the response, with an assumed answer for each waiting call. ``used``: the ids of
-        calls that the response mentions. If the response mentions only new calls, a single waiting call keeps its
-        answer. Without an answer, the client would not have sent the request.
+        calls that the response mentions. If the response mentions no call of this message, and only one call waited,
+        the call keeps its answer.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -46,7 +46,7 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """Return the message with only its calls and steps. Other parts are not needed after the end of a response."""
+    """Return the message with only its calls and ``step-start`` parts."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 

@@ -58,9 +58,9 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message that the response continues, because its id is in the ``start`` chunk. ``last``: the
-    client's last message. The response continues this message if the first content belongs to one of its calls or
-    approvals. ``earlier``: the client's other messages. The response cannot change their calls.
+    ``continued``: the message whose id is in the response's ``start`` chunk, so that the response continues it.
+    ``last``: the client's last message. The response continues this message if its first content belongs to a call or
+    approval of the message. ``earlier``: the client's other messages. The response cannot change their calls.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue. A call that this response does not mention may still wait
-        for an answer.
+        """The message that the next response may continue. Calls that this response does not mention may still wait for
+        an answer.
         """
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
@@ -213,7 +213,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield the problems of a chunk that the client accepts, although the chunk is wrong at this position."""
+        """Yield the problems of a chunk that is wrong at this position, although the client accepts it."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)

@@ -1,12 +1,7 @@
 """The command line program ``adk-ui-stream``: serves agents, records and replays chats, checks streams, and prints
 types.
 
-Exit codes:
-
-- 0: success.
-- 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of ``record`` failed.
-- 2: wrong usage, or a target or file that cannot be used. stderr has one line with the reason, and stdout is empty.
-- 130: Ctrl-C.
+``EXIT_CODES``: the exit codes. With 2, stderr has a line ``error: …`` with the reason, and stdout is empty.
 
 ``--help`` must be fast: each command imports ADK and Starlette only when the command runs.
 
@@ -24,6 +19,8 @@ Where to change what:
   ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """
 
+from typing import Final
+
 import click
 
 from stream_protocol.cli._program import Program
@@ -35,7 +32,15 @@ from stream_protocol.cli.replay_command import replay
 from stream_protocol.cli.serve_command import serve
 from stream_protocol.cli.types_command import types
 
-__all__ = ["main"]
+__all__ = ["EXIT_CODES", "main"]
+
+EXIT_CODES: Final = {
+    0: "no error, or Ctrl-C has ended a server",
+    1: "`check` found an error, the file of `types --check` is outdated, or all turns of `record` failed",
+    2: "wrong usage, or a target or file that cannot be used; stderr has the reason",
+    130: "Ctrl-C has ended a command that is not a server",
+}
+"""Exit code -> meaning."""
 
 
 @click.group(
@@ -44,6 +49,7 @@ __all__ = ["main"]
         "Talk with an agent": ["demo", "serve", "init"],
         "Record, replay and check": ["record", "replay", "check", "types"],
     },
+    exit_codes=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

@@ -46,7 +46,9 @@ class AiSdk(AiSdkParam):
         try:
             client_version(ai_sdk)
         except StreamProtocolError:
-            self.fail(f"{value!r} is not a version of `ai`: use 6, 7 or a full version such as 7.0.120.", param, ctx)
+            self.fail(
+                f"{shown(value)} is not a version of `ai`: use 6, 7 or a full version such as 7.0.120.", param, ctx
+            )
         return ai_sdk
 
 
@@ -65,7 +67,7 @@ class PathText(TextParam):
         if not value:
             self.fail("The path must not be empty.", param, ctx)
         if not self._or_url and str(value).startswith(("http://", "https://")):
-            self.fail(f"{value!r} is a URL. Only `adk-ui-stream check` takes a URL.", param, ctx)
+            self.fail(f"{shown(value)} is a URL. Only `adk-ui-stream check` takes a URL.", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -95,7 +97,7 @@ class AttributeName(TextParam):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         module, _, attribute = str(value).partition(":")
         if not all(word.isidentifier() for word in (*module.split("."), attribute)):
-            self.fail(f"{value!r} is not module:attr, such as my_package.agent:screen", param, ctx)
+            self.fail(f"{shown(value)} is not module:attr, such as my_package.agent:screen", param, ctx)
         return str(value)
 
 
@@ -108,7 +110,7 @@ class Origin(TextParam):
         try:
             (origin,) = check_origins("--cors-origin", [value])
         except StreamProtocolError as error:
-            self.fail(str(error), param, ctx)
+            raise click.UsageError(str(error), ctx) from None  # the text names the option
         return origin
 
 
@@ -132,7 +134,7 @@ class HeaderName(TextParam):
             if value:
                 check_header_name("--user-header", value)
         except StreamProtocolError as error:
-            self.fail(str(error), param, ctx)
+            raise click.UsageError(str(error), ctx) from None  # the text names the option
         return str(value)
 
 
@@ -142,7 +144,7 @@ class Pace(FloatParam):
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional names of speeds. The value of each is its factor."""
+        """``others``: additional names with their factors, such as ``held=0.0``."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -154,7 +156,7 @@ class Pace(FloatParam):
             speed = math.nan
         if value not in self._named and (not speed > 0 or speed == math.inf):
             names = ", ".join(self._named)
-            self.fail(f"{value!r} is not a pace: use {names} or a factor such as 4 or 0.5", param, ctx)
+            self.fail(f"{shown(value)} is not a pace: use {names} or a factor such as 4 or 0.5", param, ctx)
         return speed
 
 
@@ -187,7 +189,7 @@ class Count(IntParam):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         count = _whole_number(value, 1, sys.maxsize)
-        return count or self.fail(f"{shown(value)}: use a whole number from 1", param, ctx)
+        return count or self.fail(f"{shown(value)} is not a whole number from 1", param, ctx)
 
 
 class Port(IntParam):

@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import IO, Any, Final, NoReturn
@@ -32,6 +32,16 @@ _DEFAULT: Final = re.compile(r"\[(?:default|required)[^\]]*\]")
 """Pattern for Click's note about a value, such as ``[default: 8000]``."""
 
 
+_NO_BREAK: Final = "\u2011"
+"""Hyphen at which no line is broken. It is replaced with a plain one after the lines are broken."""
+
+_OPTION: Final = re.compile(r"--[a-z][a-z-]+")
+
+
+def _unbroken(text: str) -> str:
+    return _OPTION.sub(lambda option: option[0].replace("-", _NO_BREAK), text)
+
+
 def _dim_defaults(line: str) -> str:
     return _DEFAULT.sub(lambda found: click.style(found[0], dim=True), line)
 
@@ -42,8 +52,19 @@ _THEME: Final = HelpTheme(
 
 
 class _Formatter(HelpFormatter):
+    """Formatter that breaks no line inside the name of an option."""
+
     def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
         super().__init__(width=width, max_width=max_width or _MAX_WIDTH, col1_max_width=_FIRST_COLUMN, theme=_THEME)
+
+    def write(self, string: str = "", *strings: str) -> None:
+        super().write(*(each.replace(_NO_BREAK, "-") for each in (string, *strings)))
+
+    def write_text(self, text: str, *style: Any) -> None:
+        super().write_text(_unbroken(text), *style)
+
+    def write_dl(self, rows: Iterable[tuple[str, Any]], *widths: Any, **other_widths: Any) -> None:
+        super().write_dl([(name, _unbroken(str(text))) for name, text in rows], *widths, **other_widths)
 
 
 class HelpContext(click.Context):
@@ -61,19 +82,23 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequen
 
 
 class Program(click.Group):
-    """Command group that reports wrong usage as one line on stderr, with exit code 2.
+    """Command group that reports wrong usage as a line ``error: …`` on stderr, with exit code 2.
 
     After Ctrl-C, the exit code is 130. If the reader of stdout closes the pipe, as ``head`` does, the exit code is 0.
     In both cases, no error is printed.
 
-    ``headings``: a dictionary from a heading in the help to the names of the commands below it.
+    ``headings``: a dictionary from a heading in the help to the names of the commands below it. ``exit_codes``: a
+    dictionary from an exit code to its meaning, for the help.
     """
 
     context_class = HelpContext
 
-    def __init__(self, *args: Any, headings: Mapping[str, Sequence[str]], **others: Any) -> None:
+    def __init__(
+        self, *args: Any, headings: Mapping[str, Sequence[str]], exit_codes: Mapping[int, str], **others: Any
+    ) -> None:
         super().__init__(*args, **others)
         self._headings = headings
+        self._exit_codes = exit_codes
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_sections(
@@ -81,7 +106,8 @@ class Program(click.Group):
             {
                 heading: [(name, self.commands[name].get_short_help_str(formatter.width)) for name in names]
                 for heading, names in self._headings.items()
-            },
+            }
+            | {"Exit status": [(str(code), meaning.replace("`", "")) for code, meaning in self._exit_codes.items()]},
         )
 
     def main(
@@ -126,9 +152,9 @@ class DocumentedCommand(click.Command):
     """Command whose help ends with examples, and may have its options in sections.
 
     ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
-    section to its heading. ``in_file``: the options that are read from a file, by their keys. ``common``: the names of
-    the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options of other commands whose
-    effect this command always has.
+    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
+    ``--inspect`` that this command lacks, because it always acts as if they were set.
     """
 
     context_class = HelpContext
@@ -247,14 +273,18 @@ class Refusal(SystemExit):
         self.is_fixable = is_fixable
 
 
-def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
-    """Print one line on stderr, and end the command with exit code 2. ``is_fixable``: see ``Refusal``."""
-    _print_line(text, "red")
-    raise Refusal(text, is_fixable=is_fixable)
+def refuse(text: str, *, lines: Sequence[str] = (), is_fixable: bool = False) -> NoReturn:
+    """End the command with exit code 2 and a line ``error: …`` on stderr.
+
+    ``lines``: names to choose from, each on an indented line below.
+    """
+    _print_line("error", "red", text, lines)
+    raise Refusal(" ".join([text, ", ".join(lines)]) if lines else text, is_fixable=is_fixable)
 
 
 def warn(text: str) -> None:
-    _print_line(text, "yellow")
+    """Print a line ``warning: …`` on stderr."""
+    _print_line("warning", "yellow", text)
 
 
 @contextmanager
@@ -272,17 +302,20 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print_line(text: str, color: str) -> None:
-    line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
+def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> None:
+    # file names may contain line breaks and control characters
+    line, *others = (printable(" ".join(each.splitlines())) for each in (text, *below))
     if can_move_cursor(sys.stderr):
         # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
-    click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
+    label = click.style(f"{kind}:", fg=color, bold=True)
+    shown = "\n  ".join([f"{label} {line}", *others])
+    click.echo(shown, err=True, color=color_choice())
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error text for an unknown option. It names the command or the file that has this option, or
-    a similar option.
+    """Return the end of the error text for an unknown option. It names the command or the file to
+    which the option belongs. If there is none, it names a similar option.
     """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):

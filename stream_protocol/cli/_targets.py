@@ -28,12 +28,12 @@ def load_or_refuse(target: str, command: str) -> Target:
     try:
         return load_target(target)
     except TargetError as error:
-        text = str(error)
+        text = error.reason
         if error.example is not None:
             text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
         elif not error.is_fixable and _has_recording(Path(target)):
             text = f"{text} It has recordings. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
-        refuse(text, is_fixable=error.is_fixable)
+        refuse(text, lines=error.found, is_fixable=error.is_fixable)
 
 
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:

@@ -59,7 +59,7 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch. The call has an equal name in each execution
+        """Return the name of the agent's next model call in this branch. The call has the same name in each execution
         of the run.
         """
         name = _model_calls(agent, branch)

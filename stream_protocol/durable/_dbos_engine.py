@@ -84,7 +84,7 @@ class DbosEngine:
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
     ``idempotent_tools``: the names of tools that may run again if the worker died while they were running. Any other
-    tool is not run again in this case. Instead of its result, the model reads an error text.
+    tool is not run again in this case, and the model reads an error text instead of the result.
 
     ``version``: the version of the app's agents. Only a worker with an equal version executes a run again. Change the
     version when you change an agent's tools or the order of its calls. Names and classes of agents are compared
@@ -215,7 +215,7 @@ class DbosEngine:
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
         """Return the names of agents that the engine does not support. If the app uses ADK's own resumability, also
-        return its name.
+        return this option.
         """
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
@@ -288,7 +288,7 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete the old model and tool calls of runs that are already deleted. Such calls are left in the store if a
+        """Delete the old model and tool calls of runs that are already deleted. Such calls remain in the store if a
         worker dies during a call.
         """
         if self._deployment is None:  # without a deployment, its runs are not known
@@ -307,8 +307,8 @@ class DbosEngine:
         """The DBOS client for queries that must not wait. While the store is unreachable, it raises an error
         immediately.
 
-        The calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use the
-        app's DBOS.
+        Model and tool calls use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use
+        the app's DBOS.
         """
         if self._url is None:
             return DBOS

@@ -1,4 +1,4 @@
-"""Copies the app's agents. In the copies, the results of models and tools are stored, so that no call is repeated."""
+"""Copies the app's agents. The copies store the results of models and tools, so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 def unsupported_agents(root: BaseNode) -> list[str]:
     """Return the agents below ``root`` that durable runs do not support, each with its mode or class.
 
-    Agents with ``mode="task"`` are not supported, because they continue in old invocations.
+    Agents with ``mode="task"`` are not supported, because they continue an earlier invocation.
     """
     found: list[str] = []
     for agent in _tree(root):
@@ -49,8 +49,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """Return the type and the name of each agent below ``root``. If this list changes, it counts as a new version of
-    the app.
+    """Return the type and the name of each agent below ``root``. A change of this list counts as a new version of the
+    app.
     """
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 

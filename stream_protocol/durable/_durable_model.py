@@ -80,7 +80,7 @@ async def _generate(
     """Call the model, and yield its responses. A partial response is yielded immediately, a complete response after it
     is stored.
 
-    A complete response must be stored first, because ADK runs its tools as soon as it gets the response.
+    A complete response must be stored first, because ADK then immediately runs the tools that the response calls.
     """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()

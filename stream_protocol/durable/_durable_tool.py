@@ -41,8 +41,8 @@ class RecordedToolError(Exception):
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a copy of the tool whose calls are each executed only once in a durable run. The class of the tool does
-    not change.
+    """Return a copy of the tool. In a durable run, each call of the copy is executed only once. The class of the tool
+    does not change.
 
     ``idempotent``: the names of tools that may run again if the worker died while they were running.
     """

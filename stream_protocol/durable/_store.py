@@ -107,7 +107,7 @@ def without_prepared_statements() -> Iterator[None]:
 
 def client_engine(url: str) -> Engine | None:
     """Return an SQLAlchemy engine for queries to PostgreSQL. Returns ``None`` for SQLite, because DBOS then creates its
-    own.
+    own engine.
     """
     if not is_postgres(url):
         return None

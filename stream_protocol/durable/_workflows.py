@@ -101,9 +101,6 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the run.
-
-    The run's work is done outside the workflow, because DBOS numbers all operations inside a workflow.
-    """
-    await asyncio.Event().wait()
+    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the run."""
+    await asyncio.Event().wait()  # the run is executed elsewhere, because DBOS numbers all operations in a workflow
     return ""

@@ -2,13 +2,13 @@
 
     a run ---------> write: lines of JSON, without secrets
                        |
-    other forms ---> read: records --> turns --> replay: the stream, or the messages
+    other formats -> read: records --> turns --> replay: the stream, or the messages
 
 ``_front`` imports the public names at their first use, so that ``recording.read`` can be imported without ADK.
 
 Where to change what:
 
-- ``_replay``: the function ``replay``, and the command-line option ``--to messages``.
+- ``_replay``: the function ``replay``, and the option ``--to messages`` of the command ``replay``.
 - ``_recording``: ``Recording`` and ``load_recording``.
 - ``_pace``: the command-line option ``--pace``.
 - ``_split_turns``: decides where a turn begins.

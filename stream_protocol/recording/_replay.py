@@ -162,7 +162,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
     approvals. A ``ChatService`` stores this data on the same events.
 
     Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: message ids that are
-    already used. The function adds the user message's id.
+    already used, to which the function adds the user message's id.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -245,4 +245,4 @@ def _steps(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[Rep
 
 
 def _no_turn(turn: int, count: int) -> RecordingError:
-    return RecordingError(f"no turn {turn} in it, only {count}")
+    return RecordingError(f"the recording has {count} turn{'s' * (count != 1)}; turn {turn} does not exist")

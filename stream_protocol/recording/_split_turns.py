@@ -40,8 +40,7 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Data about a turn that is known before the turn's items are read. Two heads are equal only if they are the same
-    object."""
+    """Data about a turn that is known before the turn's items are read."""
 
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
@@ -92,7 +91,7 @@ class _TurnSplitter:
     """Finds the turn (the response to one request) of each recorded event.
 
     A ``TurnRecord`` marks the beginning of a turn. If a recording has such records, nothing else begins a turn. In
-    other recordings, an ``EndRecord`` without an event before it is a turn without events.
+    other recordings, an ``EndRecord`` without events since the previous ``EndRecord`` stands for a turn without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:

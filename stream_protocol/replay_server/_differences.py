@@ -51,7 +51,7 @@ class ReceivedAnswer:
 
 
 def difference(path: str, recorded: Any, received: Any) -> Difference:
-    """Return the difference between a recorded and a received value. ``None`` means that there is no value."""
+    """Return the difference between a recorded and a received value. Pass ``None`` for a value that is missing."""
     old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, received))
     return Difference(path=path, recorded=old, received=new)
 

@@ -1,4 +1,4 @@
-"""Plays a recorded response: at a given speed, without pauses, or in steps (a request releases the next chunks)."""
+"""Plays a recorded response: at a given speed, without pauses, or in steps. For each step, a test sends a request."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """Yield the chunks of a turn, each with the time of its event (0 if times were not recorded). The chunks equal
-    those of the function ``replay``.
+    """Yield the same chunks of a turn as the function ``replay``, each with the time of its event (0 if times were not
+    recorded).
 
     ``delegated``: the value of ``Recording.delegated``.
     """
@@ -69,7 +69,7 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield all SSE events of the response, each as soon as its chunk is released.
+        """Yield all SSE events of the response, each as soon as it is due.
 
         ``rebuild``: True for a client without messages. If the response continues a message, this client also gets the
         chunks of that message.
@@ -86,7 +86,9 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Start to send chunks, even without a reader. With the pace ``HELD``, chunks are sent only by ``release``."""
+        """Start to send chunks, even without a reader. If the pace is ``HELD`` (in steps), only ``release`` sends
+        chunks.
+        """
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 

@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share no state. So use a different chat in each test that runs concurrently.
+    """All chats of a replay server. Chats share no state, so concurrent tests can each use a chat of their own.
 
     ``pace``: ``INSTANT`` (without pauses), ``HELD`` (in steps), or a factor for the recorded speed.
     """
@@ -90,8 +90,8 @@ class Chats:
         return playback
 
     def history(self, chat_id: str) -> list[UIMessage] | None:
-        """Return the messages of a chat. Returns an empty list if a recording but no chat has this id, and ``None`` if
-        neither has it.
+        """Return the messages of a chat. If there is no such chat, returns an empty list for the id of a recording,
+        otherwise ``None``.
         """
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.messages(self._ai_sdk)
@@ -106,7 +106,7 @@ class Chats:
         """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if no response has
         begun in this time.
 
-        ``chat_id`` may also be the name of a recording. It then selects the chat that has last begun to play this
+        ``chat_id`` may also be the name of a recording. Then the method waits for the chat that last began this
         recording.
         """
         try:
@@ -123,9 +123,7 @@ class Chats:
             chat.playback.stop()
 
     async def drain(self) -> None:
-        """Do nothing. A server need not wait for recorded responses, because they are available again after a
-        restart.
-        """
+        """Do nothing: recorded responses are available again after a restart, so the server does not wait for them."""
 
     async def aclose(self) -> None:
         """Stop all responses."""
@@ -138,8 +136,8 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """Return the recording that a chat's id names. If there is none, return all recordings, first the recording
-        that the chat has last played.
+        """Yield the recording that the chat's id names. If there is none, yield all recordings, first the one that the
+        chat has played last.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])

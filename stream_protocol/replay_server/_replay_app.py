@@ -1,5 +1,5 @@
-"""The ASGI app of a replay server. It has the routes of the chat endpoint, and a route below ``/__replay`` that
-releases held chunks.
+"""The ASGI app of a replay server: the chat endpoint, and a route below ``/__replay`` that plays a response in
+steps.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, an
 
 @dataclass(frozen=True, kw_only=True)
 class StepRequest:
-    """A step: a request to send the next chunks of a response with the pace ``HELD``.
+    """A request to send the next chunks of a response that is played in steps (pace ``HELD``).
 
     ``count``: the number of chunks. ``to``: the type of the last chunk to send. If both are ``None``, all chunks are
     sent.
@@ -64,8 +64,8 @@ class StepRequest:
     """Seconds to wait for a response in the chat."""
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
-        """Return how many of the unsent chunks ``left`` to send. Raises ``ChatRequestError`` if no unsent chunk has the
-        type ``to``.
+        """Return the number of chunks to send. ``left``: the unsent chunks. Raises ``ChatRequestError`` if none of them
+        has the type ``to``.
         """
         if self.to is None:
             return len(left) if self.count is None else self.count
@@ -77,7 +77,7 @@ class StepRequest:
 
 
 def parse_step(values: Mapping[str, Any]) -> StepRequest:
-    """Return the step that a query or a JSON object describes. The default is one chunk.
+    """Return the step that is described by a query or a JSON object. The default is one chunk.
 
     Raises ``ChatRequestError`` (422) for invalid values.
     """
@@ -99,8 +99,8 @@ def parse_step(values: Mapping[str, Any]) -> StepRequest:
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
     """Return an ASGI app whose chat endpoint replays recordings.
 
-    ``POST /__replay/{id}/step`` releases chunks of a response with the pace ``HELD``. ``allow_origins`` and ``page``:
-    as in ``create_app``. The page suggests the first user text of each recording.
+    ``POST /__replay/{id}/step`` sends the next chunks of a response that is played in steps (pace ``HELD``).
+    ``allow_origins`` and ``page``: as in ``create_app``. The page suggests the first user text of each recording.
     """
 
     @asynccontextmanager
@@ -176,7 +176,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses changes by pages of other sites, and otherwise calls ``endpoint``."""
+    """Wrap ``endpoint``: refuse requests from pages of other sites, unless the requests only read data."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)
@@ -212,9 +212,7 @@ async def _read_step(request: Request) -> StepRequest:
 
 
 async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
-    """Release the chunks of a step. Return the released chunks, the next chunk, and the number of chunks that are still
-    held.
-    """
+    """Send the chunks of a step. Returns the sent chunks, the next chunk, and the number of unsent chunks."""
     if chats.pace != HELD:
         raise ChatRequestError("This server does not wait for steps: start it with --pace held.", status=409)
     playback = await chats.wait_for_response(chat_id, step.wait)

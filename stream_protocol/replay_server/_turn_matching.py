@@ -1,11 +1,11 @@
 """Finds the recorded turn for a request.
 
-A request with a new user message also contains the messages before it. The request gets the recorded turn after the
-last assistant message that the recording also has. This works even after reloads and restarts. If the client sends only
-its last message, the request gets the turn after the turn that this chat has last played.
+A turn is a request and its response. A request with a new user message normally also has the messages before it. Of
+these, the last assistant message that is also in the recording counts: the request gets the turn after this message. If
+the client sends only the new message, the request gets the turn after the one that the chat has played last.
 
-A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
-compared by the ids of their calls.
+A request with answers to tool calls gets the last recorded turn for which the request has all recorded answers. Answers
+are matched by the ids of their calls.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary |
 def _candidates(
     request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
-    """Return the turns that begin with a user message and may match, each with the turn before it.
+    """Return the turns that begin with a user message, each with the turn before it.
 
     If the request regenerates the response of ``last``, the turn after ``last`` comes first, because it may be the
-    recorded regeneration. Then comes ``last`` itself.
+    recorded regeneration. ``last`` itself comes second.
     """
     pairs = [
         (turn, previous)
@@ -165,10 +165,10 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Search the turns of one assistant message. The request must have exactly the answers that were recorded up to a
-    turn.
+    """Search the turns of one assistant message for the last turn up to which the recorded answers equal those of the
+    request.
 
-    Returns the last turn for which this is true; otherwise a ``Mismatch``.
+    Returns a ``Mismatch`` if there is no such turn.
     """
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
@@ -205,8 +205,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer whose id is the recorded id. If there is none, return an answer to a call of the same
-    tool, because ids may differ if the model sends no ids.
+    """Return the received answer with the recorded id. If there is none, returns an answer to a call of the same tool,
+    because ids may differ if the model sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

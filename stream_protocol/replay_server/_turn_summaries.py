@@ -48,8 +48,8 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """The content that a request must have to get this turn. An optional field is ``None`` if it was not recorded, and
-    then matches any request.
+    """The content that a request must have to get this turn. A field is ``None`` if it was not recorded, and then
+    matches any request.
     """
 
     number: int

@@ -6,7 +6,7 @@ Where to change what:
 
 - ``_service``: the public methods.
 - ``base``: limits for users (429, 503), timeouts, threads for long computations, the audit trail.
-- ``requests``: a request before its run, histories, stops, deletions, options, ``/readyz``.
+- ``requests``: a chat request until its run begins, histories, stops, deletions, options, ``/readyz``.
 - ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: recovers runs of dead workers.
 - ``chats``: stored chats. ``adk_runner``: ADK's runner; agents named on a command line; session services created from
   URIs. ``http``: the routes.

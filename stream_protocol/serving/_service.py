@@ -107,7 +107,7 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        The caller may read the events slowly. If the response to an equal request is still running, returns that
+        The run does not wait for a slow caller. If the response to an equal request is still running, returns that
         response. A new message interrupts the active run of the chat (see ``on_busy``). An approval, or the output of a
         client tool, waits until the active run has ended.
 
@@ -243,8 +243,8 @@ class ChatService:
         messages are added after these messages. Session state and artifacts are restored to this version, as after an
         edit.
 
-        ``version_id``: one of ``MessageVersions.ids``; may also be the present version. Raises ``ChatRequestError``:
-        404 if this user has no such chat or version, 409 while a response is running.
+        ``version_id``: one of ``MessageVersions.ids``; may also be the version that the chat shows now. Raises
+        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:

@@ -100,8 +100,8 @@ class SyncChatService:
         chunks.
 
         The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. If the client
-        disconnects, the WSGI server closes the iterator. A refused request raises ``ChatRequestError`` from this call,
-        before the first event is read.
+        disconnects, the WSGI server closes the returned iterator. A refused request raises ``ChatRequestError`` from
+        this call, before the first event is read.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -129,8 +129,8 @@ class SyncChatService:
         """Stops all runs, and waits until they have ended. The responses of these runs end with ``abort``. Later
         requests are refused (503).
 
-        The background thread continues, because some streams may not have ended yet. It is a daemon thread, so the
-        process can exit.
+        The background thread continues, because clients may still read responses. It is a daemon thread, so the process
+        can exit.
         """
         with self._lock:
             self._closed = self._service is None
@@ -193,10 +193,8 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends, and return its portal.
-
-    anyio's ``start_blocking_portal`` is not used, because it would wait forever for its thread in a forked process.
-    """
+    """Start an event loop in a daemon thread that never ends, and return its portal."""
+    # anyio's `start_blocking_portal` would wait forever for its thread in a forked process.
     portal: Future[BlockingPortal] = Future()
 
     async def serve() -> None:

@@ -14,7 +14,7 @@ The package does no I/O and reads no clock. Suggested order of reading: ``transc
 Where to change what:
 
 - ``transcript``: reads a session from its stored events: turns, calls, hidden events, versions of messages.
-- ``_page_values``: checks the context and the state that a client sends against the types that the app declares.
+- ``_page_values``: checks the client's context and state against the types that the app declares.
 - ``_planning``: decides what a request starts, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.

@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
-The server cannot verify this history: the client may have changed it. So the server never executes a call in the
-history; only the model reads it. The server refuses approvals, because it has not stored the arguments of the approved
-call.
+The server cannot verify this history: the client may have changed it. So the server never executes the calls in the
+history. Only the model reads the history. The server refuses approvals, because it has not stored the arguments of the
+approved call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ messages.
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """Result of ``restore_client_history``: the history as events, and the plan for the last message."""
+    """Result of ``restore_client_history``: the history as events, and the decision about what to run."""
 
     events: list[Event]
     """The events before the last message, for an empty session."""
@@ -86,8 +86,7 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the ``toolCallId`` of each tool call in the messages. The events made from the messages have other call
-    ids."""
+    """Return the ``toolCallId`` of each tool call in the messages."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 

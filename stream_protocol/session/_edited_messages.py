@@ -1,8 +1,8 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
 A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries cut the history to
-edit a message, and send the edited message as a new one. Or the browser tab has not loaded the newest messages. The app
-chooses the handling of both cases: see ``TruncatedHistory``.
+edit a message, and send the edited message as a new one. Or the browser tab has not loaded the newest messages. The
+app's ``TruncatedHistory`` decides what the server does in both cases.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def plan_user_message(
     known_key: str | None,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
-    """Return the plan for the user message of a request.
+    """Decide what to run for the user message of a request.
 
     ``content``: the texts and files of the message; ``None`` to read them from the request. The function ``plan``
     documents the other keyword arguments.
     """
     message = request.target
-    stored = transcript.find_user_message(message["id"])
+    stored = find_user_message(transcript, message["id"])
     if stored is None:
         steered_turn = transcript.find_steering(message["id"])
         accepted = transcript.accepted.get(message["id"])
@@ -77,6 +77,11 @@ def plan_user_message(
     return _plan_run(request, message, transcript, stored, truncated_history=truncated_history, content=content)
 
 
+def find_user_message(transcript: Transcript, client_id: str) -> Turn | None:
+    """Return the newest turn with this user message; ``None`` if there is none."""
+    return next((turn for turn in reversed(transcript.turns) if client_id in turn.user_message_ids), None)
+
+
 def _plan_run(
     request: ChatRequest,
     message: UIMessage,
@@ -90,7 +95,7 @@ def _plan_run(
     message is not stored.
 
     A request to regenerate the reply may name a message that is not stored, because a failed regeneration has removed
-    the message. The plan treats this message as a new message.
+    the message. Such a message counts as new.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -155,7 +160,7 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if ``turn`` is the first turn with events of its invocation."""
+    """Return True if no turn before ``turn`` has events of the same invocation."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
@@ -163,10 +168,8 @@ def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first stored turn that is missing in the request's messages; ``None`` if no turn is missing.
 
-    - The request contains a turn if it has at least one message of the turn. After a lost connection, the agent's reply
-      may be missing in the request.
-    - If the new message is the request's only user message, all stored turns are missing.
-    - If the request has other user messages, but none of its messages is stored, the result is ``None``. Such messages
+    - A turn is missing if the request has no message of this turn or of a later turn.
+    - If the request has earlier user messages, and no earlier message is stored, the result is ``None``. These messages
       are not from this session.
 
     Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
@@ -221,7 +224,8 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Turn]) -> Iterator[TextOrFile]:
-    """Return the texts and files of an edited message. A link to a saved artifact becomes the ``SavedFile``."""
+    """Return the texts and files of an edited message, with a ``SavedFile`` in place of each link to a saved
+    artifact."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 

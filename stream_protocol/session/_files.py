@@ -60,7 +60,7 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` replaces the file."""
+    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` is in the file's place."""
 
     line: str
     artifact: str
@@ -103,10 +103,10 @@ TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 
 @dataclass(frozen=True, kw_only=True)
 class FilePolicy:
-    """Limits for files attached to a message, and the form in which the agent's files are sent.
+    """Limits for the files that users attach, and the form (link or bytes) in which clients get artifacts.
 
     This library never fetches a link. But some model adapters fetch links on your server's machine. For example,
-    LiteLlm fetches links for providers that accept only files. With such an adapter, set ``schemes={"data"}`` if your
+    LiteLlm fetches links for providers that do not accept links. With such an adapter, set ``schemes={"data"}`` if your
     server can reach an internal network.
 
     Raises ``StreamProtocolError`` for an invalid scheme or size.
@@ -206,8 +206,8 @@ def _too_large() -> ChatRequestError:
 def _unquote(text: bytes) -> bytes:
     """Decode the percent escapes of a data URL.
 
-    The text is decoded as quoted-printable, because Python's decoder for quoted-printable is written in C. The obvious
-    function, ``unquote_to_bytes``, needs a gigabyte of memory for 30 MiB of escapes.
+    Uses Python's decoder for quoted-printable text. The standard function ``unquote_to_bytes`` needs a gigabyte of
+    memory for 30 MiB of escapes.
     """
     decoded: list[bytes] = []
     start = 0

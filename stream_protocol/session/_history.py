@@ -103,14 +103,13 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages (sent while the agent worked) that no model call has read because the worker
-    died."""
+    """Return the steering messages (sent while the agent worked) that no model call has read."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Converter settings for histories. In the chunks, each file of the agent has a placeholder as its URL. The method
-    ``fill`` replaces the placeholders in the finished message, so each file is encoded only once.
+    """Converter settings for histories. Each file of the agent first gets a placeholder as its URL. The method ``fill``
+    replaces the placeholders in the finished message, so each file is encoded only once.
 
     ``encoded``: True if ``fill`` inserts URLs as strings, False for ``DataUrl`` objects.
     """
@@ -253,8 +252,8 @@ class _PageTurn:
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Give each unanswered tool call an error, because the user has sent a newer message. In the call's metadata,
-        ``unanswered`` is True, unlike in the metadata of failed calls."""
+        """Give each unanswered tool call an error, because the user has sent a newer message. The call's metadata gets
+        ``unanswered: true``, which failed calls do not have."""
         if self._message is None:
             return
         calls = filter(is_tool_part, self._message["parts"])
@@ -306,8 +305,8 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Some tool calls end before the user approves or denies them. Remove the key ``approval`` from these calls,
-    because the AI SDK's ``validateUIMessages`` refuses it there."""
+    """Remove the key ``approval`` from calls that ended before the user approved or denied them. With this key, the AI
+    SDK's ``validateUIMessages`` refuses such calls."""
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
         if part.get("state") in _WITHOUT_QUESTION and part.get("approval", {}).get("approved") is None:

@@ -6,7 +6,7 @@ ADK silently drops or rewrites events that break these rules:
 - The author is an agent of the agent tree.
 - Each content has a role.
 - Timestamps increase.
-- Call ids begin with ``adk-``. ADK removes these ids from requests to Gemini.
+- Call ids begin with ``adk-``. ADK removes ids with this prefix from requests to Gemini.
 
 ADK never runs a call of an imported history. Calls without a result, and calls of ADK's own tools such as
 ``transfer_to_agent``, are left out.
@@ -65,7 +65,7 @@ NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve 
 def messages_to_events(
     messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
 ) -> list[Event]:
-    """Convert UI messages to the events of an ADK session. Append the returned events to a session in order.
+    """Convert UI messages to ADK events. The caller must append the returned events to a session in order.
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
     that may be the author of a part. The author is in the part's ``providerMetadata.adk.author``. ``start``: the
@@ -112,8 +112,8 @@ class _HistoryBuilder:
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
         """Begin a new invocation of the imported history. ``name``: the preferred invocation id. If ``name`` is empty,
-        too long or already used, the invocation gets another id. ``only_first``: True to do nothing after the first
-        invocation."""
+        too long or already used, the invocation gets another id. ``only_first``: True to do nothing if the history
+        already has an invocation."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -251,7 +251,7 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Some tools run although the user denied their calls. Return the outputs of these tools: call id -> output."""
+    """Return the outputs of tools that ran although the user denied their calls: call id -> output."""
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
         denial["toolCallId"]: denial.get("output")
@@ -285,8 +285,8 @@ def _object(value: Any, key: str) -> dict[str, Any]:
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return two ADK parts: the code that the model's provider has executed, and its result. Return an empty list if
-    the tool call ``part`` has no code or no result."""
+    """Return two ADK parts: the code that the model's provider has executed, and the code's result. Return an empty
+    list if the tool call ``part`` has no code or no result."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None

@@ -203,7 +203,7 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """ADK hides some stored function responses from the model. Yield copies of these responses that the model reads.
+    """Yield copies of the stored function responses that ADK hides from the model. The model reads the copies.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
     approval request, ADK hides the whole event. The client has already received the responses, so the copies are hidden
@@ -225,7 +225,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to the given calls. All calls must be from one event."""
+    """Return one event with responses to the given calls. All these calls must be from the same event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

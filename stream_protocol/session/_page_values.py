@@ -112,8 +112,8 @@ class PageContext:
     """The type of ``context`` in a request. The context can have the user's current view, selected rows, language or
     time zone.
 
-    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Raises ``StreamProtocolError`` if
-    ``declared`` is anything else. Only the model calls for this request get the context.
+    ``declared``: any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` if ``declared`` is
+    anything else. Only the model calls for this request get the context.
     """
 
     def __init__(self, declared: Any) -> None:
@@ -166,8 +166,7 @@ class SharedState:
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this model request, and in all later model requests of the run. The run config
-    stores the context, because all agents of the run share it.
+    """Replace the client's context in this model request, and in all later model requests of the run.
 
     ``earlier``: the context to replace; ``None`` if there is none. Like ADK, this function inserts the context directly
     before the user's message. If the request does not contain the user's message, the context comes first.

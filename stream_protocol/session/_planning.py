@@ -1,7 +1,7 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
 Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
-user message may contain answers to tool calls. The server uses only answers that make no tool run.
+user message may contain answers to tool calls. Of these answers, the server uses only those that start no tool.
 
 If the newest message is an assistant message, the request answers calls of this message. An answer is used only if its
 call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs from
@@ -127,7 +127,7 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
     calls belong together in these cases:
 
     - One model response has made both calls.
-    - Both calls have the same id, because ADK cannot distinguish them.
+    - Both calls have the same id, so ADK cannot distinguish the calls.
     - ADK resumes the same agent for both calls, and this agent did not make ``call``.
 
     ``resumed``: ``StoredCall.tool_call_id`` -> the name of the agent that ADK resumes.

@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The user's decisions about tool calls in a refused request."""
+    """The decisions about tool calls that the user sent in a request that the server refused."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
@@ -149,11 +149,9 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the user's decisions about tool calls in a refused request. Decisions that are already stored are left
-    out.
+    """Return the decisions about tool calls that the user sent in a refused request. Stored decisions are left out.
 
-    If a request without a user message has no new decision, the result is one decision of kind ``answer`` without a
-    call.
+    If a request has neither a user message nor a new decision, the result is one decision: kind ``answer``, no call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

@@ -76,12 +76,13 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. Most answers are the content of the run, but two kinds become
+    """Return the input for a run with these answers. The content of the run has most answers, but two kinds become
     events before the run:
 
-    - Answers to calls of other branches, because ADK adds the content of a run to one branch only.
-    - Answers that the model must read, if another answer is an approval or a credential. ADK hides a content with an
-      approval or a credential from the model.
+    - Answers to calls in a different branch than the last answer's call, because ADK adds the content of a run to one
+      branch only.
+    - Answers that the model must read, if another answer is an approval or a credential. ADK hides a content with such
+      an answer from the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -113,7 +114,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     - A call that the user has not answered gets an error.
     - In task mode, an answer may be stored where only the task's agent reads it. The event repeats the answer for the
       agent that made the call.
-    - A call of a remote agent (A2A) gets no event, because this agent refuses a function response beside a user
+    - A call of a remote agent (A2A) gets no event, because remote agents refuse a function response beside a user
       message.
 
     The client does not get the events, because the messages of ``GET /api/chat/{id}`` already show an error for each
@@ -139,8 +140,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return the events that the caller appends to the session, followed by the user's message. The events contain the
-    user's answers in the same request, and responses to denied calls.
+    """Return events with the request's answers to pending calls, and with responses to denied calls. The caller
+    appends these events, and then the user's message.
 
     The response to the request does not show these events, because they belong to the previous assistant message.
     """

@@ -64,7 +64,7 @@ class RunOutput:
 
     @property
     def unfinished_text(self) -> str:
-        """The newest text that was streamed, and that no complete event has repeated. Empty if there is none."""
+        """The newest streamed text that no complete event contains. Empty if there is none."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
@@ -110,8 +110,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event. Only the client gets the content of the copy. The model does not read this
-    content."""
+    """Return a copy of the event whose content only the client gets. The model does not read the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -141,8 +140,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a partial event for each text and thought that no complete event has repeated. ``stream``: the output of an
-    agent inside a tool call."""
+    """Yield a partial event for each streamed text and thought that no complete event contains. ``stream``: the output
+    of an agent inside a tool call."""
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
             content = types.Content(role="model", parts=[_part(part)])

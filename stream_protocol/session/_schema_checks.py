@@ -81,7 +81,7 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the keys that lead from the refused value to the field in the error; empty if the error names no field."""
+    """Return the keys from the refused value to the field that the error names; empty if the error names no field."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]

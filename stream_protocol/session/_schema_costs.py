@@ -70,7 +70,7 @@ _SCHEMAS: Final = frozenset(
 
 
 class TooCostlyError(Exception):
-    """Raised if checking an answer takes too many steps, or if the answer has too many levels."""
+    """Raised if an answer has too many values or levels, or if its check takes too many steps."""
 
 
 class UnusableSchemaError(Exception):
@@ -99,8 +99,8 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Subtract the cost of checking an answer from the budget. Raises ``TooCostlyError`` if the answer is too
-        large. Raises ``UnusableSchemaError`` if the schema makes the check too costly."""
+        """Subtract the cost of checking an answer from the budget. Raises ``TooCostlyError`` if the budget is too
+        small. For a short answer, the schema is the cause: raises ``UnusableSchemaError`` instead."""
         count = count_values(answer, self.answer_values)
         if count is None:
             raise TooCostlyError
@@ -118,7 +118,7 @@ class Budget:
 
 def count_values(value: Any, most: int) -> int | None:
     """Return the number of values and keys in a JSON value. A long text counts as several values. Returns ``None`` for
-    more than ``most``, too many levels, or very long numbers."""
+    more than ``most`` values, too many levels, or very long numbers."""
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
@@ -194,7 +194,8 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """Counts the maximum cost of checking an answer against a schema. The schema must not change in the meantime."""
+    """Counts the maximum cost of checking an answer against a schema. Do not change the schema while this object is in
+    use."""
 
     root: Any
     steps: int

@@ -56,9 +56,9 @@ _CLEAN: Final[Any] = {
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
-    If the result of a call has no JSON form, an error becomes the result. A call also gets an error if it wrote a state
-    value without a JSON form. If the writer of a state value is unknown, all calls of the event get the error. Other
-    values without a JSON form are left out. In all strings, lone surrogates and U+0000 become U+FFFD.
+    If the result of a call has no JSON form, an error replaces the result. A call also gets an error if it wrote a
+    state value without a JSON form. If the writer of a state value is unknown, all calls of the event get the error.
+    Other values without a JSON form are left out. In all strings, lone surrogates and U+0000 become U+FFFD.
 
     ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
     this response wrote the key.
@@ -156,8 +156,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels.
-    With the extra arrays, ``orjson`` refuses such a value."""
+    """Return plain JSON as text; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels. The text has extra
+    arrays around the value, so that ``orjson`` refuses too many levels."""
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
     try:

@@ -42,9 +42,9 @@ def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
     The key covers ``trigger``, ``messageId``, and the target message's id and role. For a user message, the key also
-    covers the message's parts, and the user's denials of calls in the request. For an assistant message, the key also
-    covers the answers in tool parts, and the payloads of approvals. Other parts and messages are not covered, because
-    they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    covers the message's parts, and the denials in the request. For an assistant message, the key also covers the
+    answers in tool parts, and the payloads of approvals. Other parts and messages are not covered, because they may
+    differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -121,8 +121,8 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """Return the stored assistant message of ``turn``, for a steering message that the client sends again. A run of
-    ``turn`` has already read the steering message, which the user sent while the agent worked.
+    """Return the stored assistant message of ``turn`` for a repeated steering message. The user sent this message while
+    the agent worked, and a run of ``turn`` has read it.
 
     ``is_superseded``: True if the user has started a newer turn.
     """

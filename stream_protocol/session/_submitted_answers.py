@@ -116,8 +116,8 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 def _output_response(part: ToolPart) -> dict[str, Any]:
     """Return the output of a client tool as the ``response`` of an ADK function response.
 
-    An output that is not an object becomes the ``result`` of an object. An object with the single key ``result`` is
-    also wrapped in this way.
+    An output that is not an object becomes ``{"result": output}``. An object whose only key is ``result`` is also
+    wrapped in this way.
     """
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
@@ -298,8 +298,8 @@ def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None
     """Raise ``ChatRequestError`` (422) for a sign-in that this credential request has not started. An attacker could
     have started such a sign-in.
 
-    The answer must contain the ``state`` of the request. The URL ``authResponseUri`` has the ``state`` in its query. An
-    answer with a code or a token has its own key ``state``. The answer cannot replace the request's redirect URI.
+    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or in the key ``state`` beside
+    a code or a token. The answer cannot replace the request's redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

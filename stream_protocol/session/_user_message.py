@@ -64,8 +64,8 @@ def texts(message: UIMessage) -> list[str]:
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the ADK part for a text or file of the user. For a saved artifact, the part has the line of text that
-    replaces the file."""
+    """Return the ADK part for a text or file of the user. For a file that ADK saved as an artifact, the part contains a
+    line of text instead of the file."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -87,8 +87,8 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
     """Return the parts of a stored user event in order. Files that ADK saved as artifacts become ``SavedFile``.
     ``turn``: this event and the events up to the next user message.
 
-    ``SaveFilesAsArtifactsPlugin`` adds the newest version of each artifact to the agent's first event. Without that
-    event, version 0 is assumed. Files with the same name have consecutive versions. With
+    ``SaveFilesAsArtifactsPlugin`` writes the newest version of each artifact to the agent's first event. Without that
+    event, the version is 0. Of several files with one name, the last has the newest version. With
     ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
     """
     versions: dict[str, int] = {}

@@ -24,8 +24,7 @@ Where to change what:
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not repeat their requests.
-- ``_speakers``: the part that each author is writing, and streamed parts that no complete event has repeated. Parallel
-  agents are separate authors.
+- ``_speakers``: for each author, the open message part, and the streamed parts that no complete event has repeated yet.
 - ``_options``: options of the converter.
 """
 

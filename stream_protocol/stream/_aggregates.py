@@ -60,8 +60,8 @@ class PartKind(IntEnum):
 
 
 class PrefixHash:
-    """A growing text in bounded memory: a hash replaces the beginning, and the last ``END`` or more characters are
-    text.
+    """A growing text in bounded memory: the last ``END`` or more characters, and a hash of all characters before
+    them.
     """
 
     __slots__ = ("_blocks", "_hash", "_rest")
@@ -93,9 +93,7 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the text begins with ``piece``, or if its unhashed end contains ``piece``. See
-        ``PrefixHash``.
-        """
+        """Return True if the text begins with ``piece``, or if the stored end of the text contains ``piece``."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -168,7 +166,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Add the length of ``text`` to the length of the open part. The text was written at once, not streamed."""
+        """Count the characters of a text that was added to the open part without streaming."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -178,12 +176,14 @@ class StreamedResponse:
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """The streamed parts to store if the run ends early. ``None`` if the server stores no such parts."""
+        """The streamed parts to store if the run ends early; ``None`` if the server does not store them."""
         self.gather()
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of its fields."""
+        """Count a part, such as a file, that came in a single partial event. ``fields``: the names of the part's
+        fields.
+        """
         self.written = self.written or Counter()
         self.written[fields] += 1
 
@@ -223,7 +223,7 @@ class StreamedResponse:
             self.fragments.append(half)
 
     def gather(self) -> None:
-        """Join all new text fragments. Call this method before a comparison, and at the end of a part."""
+        """Join all new text fragments. Call this method before the texts are read, and at the end of a part."""
         if not self.fragments:
             return
         text = storable_text("".join(self.fragments))
@@ -264,7 +264,7 @@ class Comparison(NamedTuple):
     streamed part now has a signature, an ``OtherPart`` has the signature.
     """
     is_separate: bool
-    """True for a separate response, False for the aggregate of the stream."""
+    """True if the event is a separate response, False if it is the aggregate of the stream."""
     same_text: bool
     """True if the event's text begins with all of the streamed text, unchanged."""
     ends_stream: bool
@@ -325,8 +325,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the event's parts that the client does not have.
 
-    ``lengths``: for each ``PartKind``, the number of characters that the client already has. ``others``: other parts
-    that the client already has: names of a part's fields -> number of parts.
+    ``lengths``: for each ``PartKind``, the number of characters that the client already has. ``others``: how many other
+    parts the client already has, by the names of the part's fields.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -367,9 +367,9 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if the event is the aggregate of its author's stream, although the two texts differ.
+    """Return True if the event is the aggregate of its author's stream, although it differs from the stream.
 
-    The aggregate is the complete event after a stream. A callback may have changed its text.
+    The aggregate is the complete event that ADK creates from a stream. A callback may have changed the event.
     """
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
@@ -382,8 +382,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event has the streamed text with only the changes that ADK's planners make. The planners
-    remove tags, or mark some texts as thoughts.
+    """Return True if the event differs from the streamed text only as ADK's planners change it. They remove tags, or
+    mark some texts as thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

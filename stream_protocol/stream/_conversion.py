@@ -60,7 +60,7 @@ class Conversion(Generic[T]):
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Restore the tool calls, counters and totals of a message from its earlier events. Writes no chunks."""
+        """Read the earlier events of a message to restore its tool calls, counters and totals. Writes no chunks."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -130,10 +130,8 @@ class Conversion(Generic[T]):
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run. Ends the unfinished parts and all tool calls, and then writes an ``abort``
-        chunk.
-
-        As in ADK, calls that wait for the user or the client also end.
+        """End the response of a stopped run. Ends the unfinished parts and all tool calls, including those that wait
+        for the user or the client. Then writes an ``abort`` chunk.
         """
         metadata = self._end_content("abort", RUN_STOPPED_TEXT, stopped=True)
         if metadata is not None:
@@ -219,7 +217,9 @@ class Conversion(Generic[T]):
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first. Empty without ``keep_unconfirmed``."""
+        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        called.
+        """
         return self.events.authors.unconfirmed
 
     @property
@@ -253,17 +253,17 @@ class StreamProtocolConverter:
     """Converter from the ADK events of one response to UI message chunks.
 
     Pass the events of one run to ``convert`` in order, and send the returned chunks to the client immediately. End the
-    response with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its
-    ``messageId`` is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as
-    the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown
-    fields of a dictionary are left out.
+    response with exactly one of ``finish``, ``fail`` and ``abort``. For the first event, the converter also returns the
+    ``start`` chunk. Its ``messageId`` is ``message_id``, by default the event's invocation id. An event may also be a
+    dictionary, such as the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is
+    converted. Unknown fields of a dictionary are ignored.
 
-    ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
-    converter takes calls, ids, sources and usage from these events, but sends no chunks for them.
+    ``past``: the message's earlier events, if the response continues a message, for example after an approval. From
+    these events, the converter reads calls, ids, sources and usage, but it returns no chunks for them.
 
-    ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. If an id is in
-    ``taken_ids`` or was already used in this message, the call gets the id ``<id>.2``, ``<id>.3``, and so on. A call
-    without an id in ADK gets ``call_0``, ``call_1``, and so on.
+    ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. If the id of a
+    new call is in ``taken_ids`` or was already used in this message, the call gets the id ``<id>.2``, ``<id>.3``, and
+    so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
     The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. To hide these
     calls, pass the names of their tools in ``hidden_tools``.
@@ -321,9 +321,7 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return a ``CallIds`` with these ids of earlier tool calls. Raises ``StreamProtocolError`` if an item is not a
-    text.
-    """
+    """Return the ids of earlier tool calls as a ``CallIds``. Raises ``StreamProtocolError`` if an id is not a text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 

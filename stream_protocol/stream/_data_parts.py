@@ -54,7 +54,7 @@ class EventActions:
     """Writer for the field ``actions`` of events: agent transfers, widgets, and state changes.
 
     A tool can send a widget while it runs. Later, the event with the tool's response contains the widget again, with
-    the same id. The second widget is written only if its data has changed.
+    the same id. This repetition is written only if its data has changed.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -86,8 +86,8 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that a running tool has already sent. The result maps a widget's id to the
-        widget, or to ``None`` if its data has not changed.
+        """Return the widgets of this event that a running tool has already sent, by their ids. A widget whose data has
+        not changed is replaced by ``None``.
 
         If several widgets of the event have the same id, the last widget counts.
         """
@@ -101,8 +101,8 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Returns True if a part was written that the client stores. Clients do not
-        store transient parts.
+        """Write the data part of a widget. Returns False if the client will not store a part: the part is transient, or
+        none was written.
         """
         payload = widget.payload
         match payload:
@@ -176,7 +176,7 @@ def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Write a data part for a workflow node that tries again after a failure. The error is not sent."""
+    """Write a data part for a workflow node that runs again after a failure. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 

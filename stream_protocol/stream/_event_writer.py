@@ -188,9 +188,9 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event of an agent inside the tool call ``nesting``. The output of this call shows the event.
 
-        Calls that wait for the user also get a part in the assistant message itself, because the client answers only
-        these calls. The assistant message also shows the reply of a task-mode agent that waits for the user's next
-        message.
+        Calls that wait for the user also get a part in the assistant message itself, because the client can answer only
+        calls of this message. The assistant message also shows the reply of a task-mode agent that waits for the user's
+        next message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -328,7 +328,7 @@ class EventWriter(Generic[T]):
             write_artifacts(self._sink, saved, self.settings)
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's model response. Parts that still wait for a complete event are written now."""
+        """End an author's model response. Before that, write the parts that still wait for a complete event."""
         waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
         for part in waiting:
             match part:

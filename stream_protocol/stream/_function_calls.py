@@ -67,7 +67,8 @@ class FunctionCalls:
         *,
         is_nested: bool = False,
     ) -> None:
-        """Process a function call of a complete event. A call that repeats an earlier event changes nothing.
+        """Process a function call of a complete event. Does nothing for a call that an earlier complete event
+        contained.
 
         ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
         Then only calls that wait for the user or the client get a part in the message. The output of the outer call
@@ -121,10 +122,9 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Record that all tool calls around an event wait for the user, because the event asks the user. The agent or
-        workflow node of the event runs inside these calls.
+        """Record that tool calls wait for the user, because an agent or workflow node inside them asks the user.
 
-        A call that starts a task-mode agent does not wait, because its result may come several user messages later.
+        Calls that start a task-mode agent are left out, because their results may come several user messages later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -170,8 +170,8 @@ class FunctionCalls:
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the tool call that needs the credential. ``visible``: the fields of the request that a browser may
-        receive.
+        """Return the tool call that needs the credential. ``visible``: the fields of the credential request that a
+        browser may receive.
         """
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))

@@ -226,11 +226,8 @@ class FunctionResponses:
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write a preliminary output of the tool call inside which the event's agent works. Does nothing if there is no
-        such call.
-
-        With this output, the next step can begin before the agent ends. The agent may ask the user first, and then end
-        in a later response.
+        """Write a preliminary output of the tool call inside which the event's agent runs, so that the next step can
+        begin before the agent ends. Does nothing if there is no such call.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -286,7 +283,9 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Forget the calls whose tools raised. A stop of the run may have caused these failures."""
+        """Forget the calls whose tools raised. Call this method if the run was stopped, because the stop may have
+        caused the failures.
+        """
         self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
@@ -298,7 +297,7 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Write the output or the error of a call. ``nested``: the stored events of the agent that ran inside this
+        """Write the output or the error of a call. ``nested``: the stored events of an agent that ran inside the
         call.
         """
         if not call.is_shown:

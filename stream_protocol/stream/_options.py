@@ -88,8 +88,8 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Needed for streamed calls that begin without a
-    tool name.
+    """Tool name -> JSON schema of its parameters. Empty by default. Needed if a call
+    streams its arguments before the tool's name.
 
     For such a call, the converter compares the streamed parameters with the schemas. It finds the tool only if exactly
     one tool has these parameters.
@@ -250,11 +250,11 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options, with tools that start task-mode agents added to ``hidden_tools``. Tools whose
-    ``nested_agents`` option is not ``"flat"`` are not added.
+    """Return the options, with tools that start task-mode agents added to ``hidden_tools``. Only tools whose
+    ``nested_agents`` option is ``"flat"`` are added.
 
-    ``tools``: the names of the tools that start task-mode agents, or a predicate for such names. The predicate is
-    called only for tools whose ``nested_agents`` is ``"flat"``. Raises ``StreamProtocolError`` for invalid options.
+    ``tools``: the names of the tools that start task-mode agents, or a predicate for such names. Raises
+    ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)

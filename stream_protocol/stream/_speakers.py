@@ -3,9 +3,9 @@
 Agents that run in parallel send interleaved partial events, so each author has an open part. An author is identified by
 agent, branch and node path, because the event id may change with every fragment.
 
-``StreamedResponse`` stores what an author has streamed since its last complete event. ``UnconfirmedStream`` stores
-streamed parts until a complete event repeats them. When a run ends early, a server writes these parts to the session.
-So the history contains all text that the client has received.
+``StreamedResponse`` stores the parts that an author has streamed since its last complete event. ``UnconfirmedStream``
+stores streamed parts until a complete event repeats them. When a run ends early, a server writes these parts to the
+session. So the history contains all text that the client has received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """The writer of an author that has no open part."""
+    """The writer of an author that has no open part: every call raises ``AssertionError``."""
 
     __slots__ = ()
 
@@ -47,8 +47,8 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """A streamed part: consecutive texts, consecutive thoughts, or a file. Also a call or result of a tool that the
-    model's provider runs.
+    """A streamed part: consecutive texts, consecutive thoughts, or a file. It can also be a call or result of a tool
+    that the model's provider runs.
     """
 
     kind: PartKind | None = None
@@ -100,8 +100,8 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next partial event, without its parts. ``begin``: the number of complete events before this
-        event.
+        """Store the fields of the next partial event, but not its parts. ``begin``: the number of complete events
+        before this event.
         """
         if self.newest is None:
             self.begin = begin
@@ -157,8 +157,6 @@ class AuthorStream:
     """Streamed calls that the complete events of earlier responses did not contain."""
     in_response: bool = False
     """True if content of the current response was written."""
-    may_be_busy: bool = False
-    """True while ``Steps`` lists this author."""
     has_failed: bool = False
     """True after a workflow node has failed, until it continues."""
 
@@ -273,7 +271,7 @@ class InnerStreams:
     author.
 
     ``max_length``: the maximum number of stored characters; ``None`` for no limit. With a limit, partial events without
-    text, and those that would exceed the limit, are not stored.
+    text are not stored. Events that would exceed the limit are not stored either.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -339,7 +337,9 @@ class Authors(Generic[T]):
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first. Empty without ``keep_unconfirmed``."""
+        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        called.
+        """
         if self._unconfirmed is None:
             return []
         streams = [*self._unconfirmed.ended, *(author.streamed.whole for author in self), *self._unconfirmed.inner]
@@ -368,8 +368,8 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End the stream of an author without a complete event. The property ``unconfirmed`` still contains the
-        streamed parts.
+        """End an author's stream that no complete event has repeated. The streamed parts stay in the property
+        ``unconfirmed``.
         """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()

@@ -8,9 +8,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
 - A response must not end in a step whose calls all have outputs. Otherwise an auto-send helper would send requests in
-  an endless loop. So the server adds an empty step. The predicate of Vercel's chatbot template ignores steps: see
-  ``serving/runs/_auto_resend``.
-- If a call waits for an answer, preliminary outputs in the step of this call become final: see ``blocking_interims``.
+  an endless loop. So the server adds an empty step.
+- If a call waits for an answer, preliminary outputs of other calls in the same step become final: see
+  ``blocking_interims``.
 - If the client sends the output of an approved call, the call's state ``approval-responded`` must change: see
   ``after_approval``.
 
@@ -50,9 +50,9 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the author's open part. Start a new step if the next content needs one.
 
-        A new step normally waits for all running tool calls, because they may still need approval. A credential request
-        does not wait, because the client cannot send an answer from a step with a running call. No step starts while
-        the input of a call is streamed.
+        A new step normally waits for all running tool calls, because they may still need approval. The step for a
+        credential request does not wait, because the client cannot send an answer from a step with a running call. No
+        step starts while the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -65,8 +65,7 @@ class Steps:
         if needs_new_step and not self._any_busy() and not self._call_stays(requests_credential=requests_credential):
             self.finish()
             self._start()
-        if not speaker.may_be_busy:
-            speaker.may_be_busy = True
+        if speaker not in self._busy:
             self._busy += (speaker,)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
@@ -84,14 +83,13 @@ class Steps:
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
-            self._busy[-1].may_be_busy = False
             self._busy = self._busy[:-1]
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
         """Return True if a new step must not start yet, because a call has no result.
 
-        Calls that wait for a credential do not count. Before a credential request, running calls do not count either.
+        Ignores calls that wait for a credential. Before a credential request, also ignores running calls.
         """
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
@@ -117,8 +115,8 @@ class Steps:
     def after_approval(self, call: ToolCall) -> None:
         """Write the input of an approved call again, if the client or another system sends the call's output.
 
-        In the client, the state of the call changes from ``approval-responded`` to ``input-available``. In the first
-        state, the auto-send helper would repeat its request again and again.
+        In the client, this changes the state of the call from ``approval-responded`` to ``input-available``. Otherwise
+        the auto-send helper would send its request in an endless loop.
         """
         if call.approved and call.long_running:
             call.send_input_again()

@@ -19,7 +19,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. Records if the run is stopped, or loses its lease: the right to run the chat."""
+    """A run without an agent. Records a stop of the run, and the loss of its lease (its right to run the chat)."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -64,7 +64,7 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Return the active run of the chat, as the run log ``worker`` sees it."""
+    """Return the chat's active run according to the run log ``worker``."""
     info = await worker.current(chat)
     assert info is not None
     return info
@@ -77,7 +77,7 @@ async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Read until the bytes ``what`` have arrived. Returns all bytes that were read."""
+    """Read a stream until the bytes ``what`` have arrived. Returns all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -86,7 +86,7 @@ async def until(reader: RunReader, what: bytes) -> bytes:
 
 
 async def rest(reader: RunReader) -> bytes:
-    """Read to the end of the stream. Returns the bytes."""
+    """Read a stream to its end. Returns the bytes that were read."""
     async with asyncio.timeout(HANG), aclosing(reader):
         return b"".join([piece async for piece in reader])
 
@@ -101,7 +101,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until no run is active in the chat, as all these run logs see it."""
+    """Wait until each of these run logs reports that no run is active in the chat."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)
@@ -110,6 +110,6 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def joined_text(stream: bytes) -> str:
-    """Return the texts of all text deltas in a stream, joined to one text."""
+    """Join the texts of all text deltas in a stream."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

@@ -10,7 +10,7 @@ from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
-    """Raised if no file, or more than one file, matches the name. ``str(error)`` names the searched folders."""
+    """Raised if no file or several files match the name. ``str(error)`` names the searched folders."""
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A recorded response of a model. If the run was stopped during the response, there are only ``fragments``."""
+    """A recorded response of a model. ``whole`` is ``None`` if the run was stopped during the response."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the recorded responses, because ADK changes objects that it gets.
+        """Yield copies of the fragments, and then of the complete response. ADK may change the copies.
 
-        ``stream``: False to yield only the complete response.
+        ``stream``: False to yield only the complete response, if there is one.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
@@ -69,9 +69,7 @@ class _Answers:
         """The agents with a result of ``_OUTPUT_TOOL``. Their next text is ADK's copy of the result."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return True if the event is a response of the model. Other events come from the user, a tool, ADK or this
-        package.
-        """
+        """Return True if the event is a response of the model."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:

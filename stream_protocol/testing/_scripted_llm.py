@@ -6,9 +6,10 @@
     ])
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
-Each item of a turn becomes a ``GenerateContentResponse``, as the Gemini API would send it. As for
-``google.adk.models.Gemini``, ADK's ``StreamingResponseAggregator`` creates the partial responses, and then the complete
-response (the aggregate). So call ids, merged texts, signatures and error codes are those of ADK.
+A turn is one response of the model. Each item of a turn becomes a ``GenerateContentResponse``, as the Gemini API would
+send it. As for ``google.adk.models.Gemini``, ADK's ``StreamingResponseAggregator`` creates the partial responses, and
+then the complete response (the aggregate). So call ids, merged texts, signatures and error codes are the same as with
+Gemini.
 """
 
 import asyncio
@@ -62,7 +63,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function call of the model. Several calls in one turn are parallel calls.
+    """One function call of the model. Several calls in one response are parallel calls.
 
     ``id``: the id of the call; ``None`` if ADK generates an id (``adk-…``). ``streamed``: True to send the arguments in
     fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed numbers are floats, and
@@ -193,7 +194,7 @@ class ScriptedLlm(BaseLlm):
     agent. An item of ``turns`` may also be such a function.
 
     ``delay``: the pause in seconds before each fragment. ``cut``: a function that splits text, reasoning and streamed
-    string arguments into fragments. Without streaming (``StreamingMode.NONE``), the model sends one response.
+    string arguments into fragments. Without streaming (``StreamingMode.NONE``), each response is sent as a whole.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -221,7 +222,7 @@ class ScriptedLlm(BaseLlm):
         """Create a model that repeats the model responses in a recording.
 
         The responses are used in order, with the recorded call ids and fragments. ``author``: use only the responses of
-        this agent. Pass ``author`` if each of several agents has its own model. ``options``: other fields of
+        this agent. Pass ``author`` if several agents each need their own model. ``options``: other fields of
         ``ScriptedLlm``, such as ``delay``. Raises ``InvalidArgumentError`` if the recording has no response of a model,
         or none of this agent.
         """

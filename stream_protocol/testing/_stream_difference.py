@@ -19,8 +19,8 @@ WIDTH: Final = 160
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:
-    """Return a text about the first difference between two lists of turns; ``None`` if the lists are equal. The order
-    of keys is ignored.
+    """Describe the first difference between two lists of responses. Returns ``None`` if they are equal, apart from the
+    order of keys.
     """
     for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
         if expected_turn is None:

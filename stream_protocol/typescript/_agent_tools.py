@@ -41,8 +41,8 @@ class ToolsError(ValueError):
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """The types of a tool. ``text``: the tool's description for the model. ``input``: a JSON schema. ``outputs``: the
-    possible forms of the output.
+    """The types of a tool's input and outputs. ``text``: the tool's description for the model. ``input``: a JSON
+    schema.
     """
 
     name: str
@@ -105,7 +105,7 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema``. If it is ``None``, return ``schema`` converted to a JSON schema."""
+    """Return ``json_schema``, or ``schema`` converted to a JSON schema if ``json_schema`` is ``None``."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -110,7 +110,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """The ``PageContext`` and ``SharedState`` objects of an app: they declare the values that the client sends."""
+    """The ``PageContext`` and ``SharedState`` objects of an app. They declare the values that the client sends."""
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()
@@ -126,7 +126,7 @@ async def chat_types(
     """Return the source code of TypeScript types for an agent's frontend. The main type is ``ChatMessage``: a
     ``UIMessage`` with the types of metadata, data parts and tools. The same agent always gives the same text.
 
-    ``parts``: the app's own data parts; see ``declared_parts``. ``page_values``: see ``declared_page_values``.
+    ``parts``: the app's data parts, from ``declared_parts``. ``page_values``: from ``declared_page_values``.
     ``schemas``: True to add zod schemas for ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools
     cannot be read.
     """
@@ -165,7 +165,7 @@ async def chat_types(
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """Return the data parts that are variables of loaded Python modules. Load the agent's module first."""
+    """Return the ``DataPart`` objects that are variables of loaded Python modules. Load the agent's module first."""
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 

@@ -47,7 +47,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """The type of lists whose first items each have a type of their own.
+    """The type of lists with a separate type for each of the first items.
 
     ``rest``: the type of additional items; ``None`` to forbid additional items.
     """
@@ -68,7 +68,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """The type of objects. An object may have more keys than ``fields``. Without ``fields``, ``rest`` is the type of
+    """The type of objects, which may have more keys than ``fields``. If ``fields`` is empty, ``rest`` is the type of
     all values.
     """
 

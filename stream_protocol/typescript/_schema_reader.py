@@ -65,9 +65,9 @@ class SchemaReader:
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """Yield the members of a union. Any other type is yielded itself.
+        """Yield the members of a union, or the type itself if it is not a union.
 
-        A named type is replaced by its definition, unless this is an object type.
+        A named type is replaced by its definition, unless the definition is an object type.
         """
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
@@ -216,9 +216,7 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return a ``$ref``, and a mapping: each ``$ref`` that can be reached from the first -> the schema of the
-    target.
-    """
+    """Return ``reference`` (a ``$ref``), and the schemas that can be reached from it: ``$ref`` -> schema."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

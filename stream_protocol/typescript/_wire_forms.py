@@ -24,8 +24,8 @@ ANYTHING: Final = True
 class WireForm:
     """The JSON form of a tool's output. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. With
-    ``None``, a value that is an object is sent unchanged, and any other value is wrapped. ``nested``: True if the value
+    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. If
+    ``wrapped`` is ``None``, an object is sent unchanged, and any other value is wrapped. ``nested``: True if the value
     is sent inside the message of an agent that runs as a tool.
     """
 

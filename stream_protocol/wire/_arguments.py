@@ -1,5 +1,4 @@
-"""Check the arguments of the library's public functions. A wrong value raises an error at once, not only when it is
-used.
+"""Check the arguments of the library's public functions, so that a wrong value raises an error before it is used.
 
 Each error message is one plain sentence.
 """
@@ -66,7 +65,7 @@ def shown(value: object) -> str:
 
     - Texts are cut to ``MAX_SHOWN`` characters. A user name and password in a URL are removed.
     - Numbers, bools and ``None`` appear as they are.
-    - Of a class or function, the name appears. Of any other value, the name of its type appears.
+    - A class or function appears as its name, and any other value as the name of its type.
     """
     match value:
         case int() if abs(value) >= 10**MAX_SHOWN:
@@ -253,7 +252,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
     count as an iterable.
 
     ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable.
-    ``otherwise``: a hint for the error message, if the value is synchronous instead of asynchronous, or the reverse.
+    ``otherwise``: a hint for the error message if the value is asynchronous but must not be, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

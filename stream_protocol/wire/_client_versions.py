@@ -28,8 +28,8 @@ class ClientVersion(NamedTuple):
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of the type ``kind``. With ``key``, the client must also accept this
-        key in such chunks.
+        """Return True if the client accepts chunks of the type ``kind``. If ``key`` is given, the client must also
+        accept this key in such chunks.
         """
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False

@@ -1,7 +1,7 @@
 """Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
 The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. A tool
-that returns such a key would end the response. In brackets, such as ``[__proto__]``, a key is accepted.
+that returns such a key would end the response. The client accepts such keys in brackets, for example ``[__proto__]``.
 """
 
 from collections.abc import Collection

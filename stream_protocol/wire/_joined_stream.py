@@ -27,14 +27,13 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A shorter stream, from which a client builds the same message. Consecutive deltas of a message part become one
-    delta. Preliminary outputs that a later output replaces are left out.
+    """A shortened copy of a stream, from which a client builds the same message. Consecutive deltas of a message part
+    become one delta. Preliminary outputs that a later output replaces are left out.
 
-    Deltas and preliminary outputs of several parts may be mixed. Any other chunk ends the joining. The texts are joined
-    as encoded JSON, in linear time.
+    Deltas and preliminary outputs of several parts may be mixed. At any other chunk, joining starts anew.
 
-    Input deltas of a call that began in an earlier step are not joined. The client shows the first delta of such a call
-    only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined, because the client shows the first of them only
+    when the second arrives.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,9 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The SSE events after ``complete``. Later deltas and outputs may still change these events."""
+        """The last SSE events of the stream, after those in ``complete``. Later deltas and outputs may still change
+        them.
+        """
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:

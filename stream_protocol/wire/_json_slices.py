@@ -3,8 +3,8 @@
 For a text of 30 MiB within the limits of this module, ``orjson.loads`` blocks all threads for up to 0.6 s. Parsing in
 slices blocks the event loop for at most 0.09 s at a time.
 
-This module finds the commas and brackets, and orjson parses the text between two of them. A list, object or string of
-more than ``PIECE`` bytes is parsed in pieces, and then assembled.
+This module finds the commas and brackets, and orjson parses the text between them. It parses a list, object or string
+of more than ``PIECE`` bytes in pieces.
 """
 
 from __future__ import annotations
@@ -255,14 +255,14 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Parse all items before the large value at ``position``, also in the lists and objects that contain this
-        value.
-        """
+        """Parse all items before the large value at ``position``, in all lists and objects that contain this value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost lists and objects, parse the items before the unfinished item."""
+        """In each of the ``count`` outermost unfinished lists and objects, parse the items before the item that is
+        unfinished.
+        """
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
@@ -282,8 +282,7 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the items of ``container`` from its first unparsed byte to ``position``, the place of a comma or
-        bracket.
+        """Parse the items of ``container`` from its first unparsed byte to the comma or bracket at ``position``.
 
         Raises ``ValueError`` if there is no item.
         """

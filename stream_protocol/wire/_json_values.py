@@ -113,7 +113,9 @@ SHORT_JSON_LENGTH: Final = 60
 def short_json(value: object) -> str:
     """Return the value as short JSON text for an error message, in printable ASCII."""
     text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
-    return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
+    if len(text) <= SHORT_JSON_LENGTH:
+        return text
+    return whole_words(text, SHORT_JSON_LENGTH) + ('..."' if text.startswith('"') else "...")
 
 
 def whole_words(text: str, limit: int) -> str:

@@ -4,8 +4,8 @@ Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``
 ``ai@7.0.173``. A new release of the client may add keys, parts and states, so unknown keys stay unchanged. A key whose
 value is ``null`` counts as absent.
 
-The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked:
-it comes from a browser, and is not trusted.
+The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
+It comes from a browser, so do not trust it.
 """
 
 import json
@@ -103,10 +103,8 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """True if the request submits a new user message. False for an edited message, and for a request to regenerate
-        a message.
-
-        Clients submit a new message only once. A second request with the same message is a retry.
+        """True if the request submits a user message, for the first time or as a retry. False for an edited message,
+        and for a request to regenerate a message.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
@@ -169,7 +167,7 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message. Works in slices, like ``parse_chat_request_in_slices``.
+    """Parse a request body that is a single user message, in slices as ``parse_chat_request_in_slices`` does.
 
     Keys that do not belong to a message are put in ``ChatRequest.body``. Raises the errors of ``parse_chat_request``.
     Also raises ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
@@ -347,8 +345,8 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 
 
 def _is_of_sdk_4(message: object) -> bool:
-    """Return True for a message in the format of AI SDK 4. Such a message has its text in ``content``. From 4.2 on, the
-    text is also in ``parts``.
+    """Return True for a message in the format of AI SDK 4. Such a message has its text in ``content``. From AI SDK 4.2
+    on, the text is also in ``parts``.
 
     Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``.
     """

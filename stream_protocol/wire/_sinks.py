@@ -305,8 +305,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes each chunk to an app's hook, and then writes the chunks that the hook returns to another sink.
 
-    If the hook raises an exception, the caller of the converter gets this exception. After that, the sink no longer
-    calls the hook. So the chunks that end the response can still be written.
+    If the hook raises an exception, the caller of the converter gets this exception. After that, the sink writes chunks
+    without calling the hook. So the response can still be ended.
     """
 
     __slots__ = ("_target", "transform")

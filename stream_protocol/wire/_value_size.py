@@ -59,7 +59,9 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container, including the keys of a mapping. For any other value, return its length."""
+    """Return the members of a container, including the keys of a mapping. For a text or bytes, return the length, and
+    for any other value 1.
+    """
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

@@ -12,7 +12,9 @@ from stream_protocol.cli import main
 from tests.check.test_check_file import DONE, FINISH, START, TEXT, check, jsonl, sse
 
 STREAM = sse(START, *TEXT, FINISH, DONE)
-KNOWN = "neither an event stream, nor chunks, nor ADK events"
+KNOWN = (
+    "not a stream: pass an SSE capture, JSON chunks (one per line), or ADK events (JSON, JSON lines, YAML or SQLite)"
+)
 PYTHON = "the data is str() of a Python dict, with single quotes: use json.dumps"
 
 
@@ -39,7 +41,7 @@ NO_STREAM = {
     "a page": (response("2 502 ", "text/html", HTML), "the response is HTTP 502 with text/html, not a stream"),
     "a long text": (
         response("1.1 422 x", body="A message needs parts. " * 9),
-        'the response is HTTP 422, not a stream: "A message needs parts. A message needs parts. A message...',
+        'the response is HTTP 422, not a stream: "A message needs parts. A message needs parts. A message..."',
     ),
     "a hostile text": (
         response("1.1 500 x", "text/plain\x1b[31m", "\x1b[31m"),
@@ -87,9 +89,9 @@ NO_STREAM = {
         b'{\n  "detail": "Not Found"\n}\n',
         'this is an error response of a server, not a stream: {"detail":"Not Found"}',
     ),
-    "an error in words": (b"Internal Server Error\n", f'{KNOWN}: "Internal Server Error"'),
+    "an error in words": (b"Internal Server Error\n", KNOWN),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", KNOWN),
-    "dictionaries of Python on lines": (b"{'type': 'start'}\n", f"neither chunks nor ADK events: {PYTHON}"),
+    "dictionaries of Python on lines": (b"{'type': 'start'}\n", f"not a stream: {PYTHON}"),
     "a dictionary of Python among chunks": (
         jsonl(START) + b"{'type': 'finish'}\n",
         f"line 2 is not JSON: {PYTHON}",
@@ -160,4 +162,4 @@ def test_a_captured_error_is_exit_2_with_one_line(tmp_path: Path) -> None:
     file = tmp_path / "capture.sse"
     file.write_bytes(data)
     done = CliRunner().invoke(main, ["check", str(file)])
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {file}: {text}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {file}: {text}\n")

@@ -394,13 +394,18 @@ def test_a_capture_that_breaks_off_is_found_wherever_it_does() -> None:
 
 EVENT = '{"author": "user", "invocationId": "e"}'
 SPOKEN = '{"author": "root", "invocationId": "e", "content": {"parts": [{"text": "hi"}]}}'
+NOT_A_STREAM = (
+    "not a stream: pass an SSE capture, JSON chunks (one per line), or ADK events (JSON, JSON lines, YAML or SQLite)"
+)
 UNREADABLE: dict[str, tuple[bytes, str]] = {
+    "a fixture": (b'{\n  "turns": [{"events": "turn1.jsonl"}]\n}\n', NOT_A_STREAM),
+    "a page of text": (b'# <img src="icon.svg" alt="" width="30"> adk-ui-stream\n\n**Your agent**\n', NOT_A_STREAM),
     "nothing": (b"", "the file is empty"),
     "blank lines": (b"\n \r\n", "the file is empty"),
-    "rubbish": (bytes(range(256)), "neither an event stream, nor chunks, nor ADK events"),
-    "rubbish that begins like a stream": (b"data: \0\xff", "neither an event stream, nor chunks, nor ADK events"),
-    "text": (b"hello\n", 'neither an event stream, nor chunks, nor ADK events: "hello"'),
-    "JSON of something else": (b'{"a": 1}\n', 'neither an event stream, nor chunks, nor ADK events: {"a":1}'),
+    "rubbish": (bytes(range(256)), NOT_A_STREAM),
+    "rubbish that begins like a stream": (b"data: \0\xff", NOT_A_STREAM),
+    "text": (b"hello\n", NOT_A_STREAM),
+    "JSON of something else": (b'{"a": 1}\n', NOT_A_STREAM),
     "AI SDK 4": (b'0:"Hello"\n', "this is a data stream of AI SDK 4, which clients of 6 and 7 cannot read"),
     "a line cut off": (jsonl(START) + b'{"type":"text-st', "line 2 is not JSON"),
     "a stream among chunks": (jsonl(START) + sse(FINISH), "line 2 is not JSON"),
@@ -519,3 +524,5 @@ def test_memory_does_not_grow_with_the_file(made: Callable[[int], Iterator[bytes
 def test_every_rule_says_how_bad_it_is() -> None:
     assert {rule.severity for rule in Rule} == set(Severity)
     assert all(rule.effect.endswith(".") for rule in Rule)
+    assert all(rule.requirement.endswith(".") for rule in Rule)
+    assert len({rule.requirement for rule in Rule}) == len(Rule)

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from stream_protocol.cli import main
+from stream_protocol.cli import EXIT_CODES, main
 from stream_protocol.cli._program import DocumentedCommand
 from stream_protocol.cli._serve_options import SETTINGS, TABLE
 from tests.processes import ROOT
@@ -20,10 +20,7 @@ Run a command as `adk-ui-stream COMMAND`, or as `python -m stream_protocol COMMA
 
 | Exit code | Meaning |
 |---|---|
-| 0 | no error, or Ctrl-C has ended a server |
-| 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
-| 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
-| 130 | Ctrl-C has ended a command that is not a server |
+{exit_codes}
 
 To complete commands in bash, add this line to `~/.bashrc`:
 
@@ -33,11 +30,11 @@ eval "$(_ADK_UI_STREAM_COMPLETE=bash_source adk-ui-stream)"
 
 In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` to
 `~/.config/fish/completions/adk-ui-stream.fish`.
-"""
+""".format(exit_codes="\n".join(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()))
 
 
 IN_FILE: Final = """\
-`serve` reads further options from `pyproject.toml`, where `init` lists them all. For example:
+`serve` reads further options from `pyproject.toml`. The file that `init` creates lists all of them. For example:
 
 ```toml
 [tool.adk-ui-stream.serve]

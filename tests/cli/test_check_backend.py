@@ -135,7 +135,7 @@ def test_an_interrupted_run_shows_what_it_has_found(monkeypatch: pytest.MonkeyPa
     shown = run("http://a/api/chat")
     assert shown.exit_code == 130
     assert [line.split()[:2] for line in shown.stdout.splitlines()[3:5]] == [["holds", "text"], ["broken", "headers"]]
-    assert shown.stderr.splitlines()[-1].startswith("adk-ui-stream: Interrupted: 2 of ")
+    assert shown.stderr.splitlines()[-1].startswith("warning: Interrupted: 2 of ")
     assert run("http://a/api/chat", "--json").stdout == ""
 
 
@@ -204,7 +204,7 @@ def test_an_address_without_a_chat_is_exit_2(status: int, reason: str) -> None:
     with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
         result = run(f"{address}/api/chat")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
+    assert result.stderr == f"error: {address}/api/chat: {reason}\n"
 
 
 @pytest.mark.parametrize("path", ["", "/", "/chat?a=b"])
@@ -219,7 +219,7 @@ def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
     url = f"http://127.0.0.1:{free_port()}/api/chat"
     result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: start the server, or correct the URL\n"
+    assert result.stderr == f"error: {url}: cannot connect: start the server, or correct the URL\n"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_server_without_a_response_is_exit_2(response: bytes | None, reason: s
     with raw_server(response) as address:
         result = run(f"{address}/api/chat", "--prompts", str(file))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
+    assert result.stderr == f"error: {address}/api/chat: {reason}\n"
 
 
 def test_a_header_that_http_forbids_is_exit_2(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        f"adk-ui-stream: {printable(url)} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+        f"error: {printable(url)} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
     )
 
 
@@ -283,7 +283,7 @@ def test_an_address_without_its_scheme_gets_a_hint() -> None:
     result = run("localhost:8000/api/chat")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "adk-ui-stream: localhost:8000/api/chat: No such file. To check a running server, pass its URL: "
+        "error: localhost:8000/api/chat: No such file. To check a running server, pass its URL: "
         "http://localhost:8000/api/chat\n"
     )
 

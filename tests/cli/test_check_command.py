@@ -63,7 +63,7 @@ def test_a_stream_can_be_judged_for_one_version() -> None:
 def test_findings_are_not_printed_if_the_file_turns_out_unreadable(tmp_path: Path) -> None:
     file = written(tmp_path, LEGAL.replace(b"start", b"begin") + b"{}\n")
     result = run(file)
-    text = f"adk-ui-stream: {file}: line 7 is JSON without `data:`, in an event stream\n"
+    text = f"error: {file}: line 7 is JSON without `data:`, in an event stream\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", text)
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_may_not_be_read_is_exit_2(tmp_path: Path, monkeypatch: pyte
     file = written(tmp_path, LEGAL)
     open_as(monkeypatch, Path(file), refuse)
     result = run(file)
-    assert (result.exit_code, result.stderr) == (2, f"adk-ui-stream: {file}: Permission denied\n")
+    assert (result.exit_code, result.stderr) == (2, f"error: {file}: Permission denied\n")
 
 
 def test_several_files_are_counted(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_one_unreadable_file_of_several_is_exit_2(tmp_path: Path) -> None:
     good, missing = written(tmp_path, LEGAL), str(tmp_path / "missing")
     result = run(good, missing)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {missing}: No such file or directory\n"
+    assert result.stderr == f"error: {missing}: No such file or directory\n"
 
 
 def test_a_session_is_one_of_one_file(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_session_of_several_can_be_judged(tmp_path: Path) -> None:
     turn = {"userContent": {"parts": [{"text": "hi"}]}, "finalResponse": {"parts": [{"text": "yo"}]}}
     cases = [{"evalId": name, "conversation": [turn]} for name in ("a", "b")]
     file = written(tmp_path, json.dumps({"eval_set_id": "e", "eval_cases": cases}).encode())
-    text = f'adk-ui-stream: {file}: 2 eval cases are in it, and --session chooses one: "a", "b"\n'
+    text = f'error: {file}: 2 eval cases are in it, and --session chooses one: "a", "b"\n'
     assert (run(file).exit_code, run(file).stderr) == (2, text)
     assert run(file, "--session", "b").stdout == f"{file}: valid for v6 and v7\n"
 

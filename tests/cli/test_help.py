@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from stream_protocol.cli import main
+from stream_protocol.cli import EXIT_CODES, main
 from stream_protocol.cli._serve_options import COMMON, sections
 from stream_protocol.cli.serve_command import serve
 from tests.processes import ENV, HANG
@@ -78,10 +78,19 @@ def test_the_short_help_of_other_commands_is_their_help(command: tuple[str, ...]
 
 def test_each_command_stands_below_a_heading() -> None:
     shown = CliRunner().invoke(main, ["--help"]).stdout
-    assert re.findall(r"^  (\w+)  ", shown.partition("Talk with an agent:\n")[2], re.MULTILINE) == [
+    commands, _, exit_codes = shown.partition("Talk with an agent:\n")[2].partition("Exit status:\n")
+    assert re.findall(r"^  (\w+)  ", commands, re.MULTILINE) == [
         *("demo", "serve", "init", "record", "replay", "check", "types"),
     ]
     assert "\n\nRecord, replay and check:\n  record  Talk" in shown
+    assert [*map(int, re.findall(r"^  (\d+)  ", exit_codes, re.MULTILINE))] == [*EXIT_CODES]
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_the_help_of_a_command_names_no_option_of_another_command(name: str) -> None:
+    shown, _, _ = CliRunner().invoke(main, [name, "--help"]).stdout.partition("Examples:")
+    own = {option for each in main.commands[name].params for option in (*each.opts, *each.secondary_opts)}
+    assert {*re.findall(r"--[a-z][a-z-]*", shown)} <= {*own, "--help"}
 
 
 @pytest.mark.processes

@@ -62,7 +62,7 @@ def test_serve_finds_the_agent_in_the_folder_of_the_project(folder: Path) -> Non
     assert init("my-shop", "--page", "none").exit_code == 0
     done = cli("serve", "my-shop", cwd=folder)
     sentence = "cannot load my-shop: it has no agent.py; the agent is in my-shop/my_shop."
-    assert done.stderr == f"adk-ui-stream: {sentence} Try: adk-ui-stream serve my-shop/my_shop\n"
+    assert done.stderr == f"error: {sentence} Try: adk-ui-stream serve my-shop/my_shop\n"
     with serving("my-shop/my_shop", cwd=folder):
         pass
 
@@ -71,7 +71,7 @@ def test_serve_finds_the_agent_in_the_folder_of_the_project(folder: Path) -> Non
 def test_a_bad_name_is_one_line_and_leaves_nothing(name: str, folder: Path) -> None:
     done = init("--", name)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: ")
+    assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
     assert [*folder.iterdir()] == []
 
@@ -85,7 +85,7 @@ def test_what_is_there_stays_as_it_is_unless_it_is_an_empty_folder(folder: Path)
         done = init(name)
         assert (done.exit_code, done.stderr) == (
             2,
-            f"adk-ui-stream: {name} already exists and is not an empty folder: choose another name\n",
+            f"error: {name} already exists and is not an empty folder: choose another name\n",
         )
     assert files(folder) == {"file", "full/note.txt"}
     (folder / "shop").mkdir()
@@ -99,7 +99,7 @@ def test_a_disk_that_is_full_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Path, "write_bytes", write)
     done = init("shop")
-    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: cannot write shop: No space left on device\n")
+    assert (done.exit_code, done.stderr) == (2, "error: cannot write shop: No space left on device\n")
     assert [*folder.iterdir()] == []
 
 

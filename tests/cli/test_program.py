@@ -42,7 +42,7 @@ WRONG_CALLS = {
 def test_a_wrong_call_is_one_line_on_stderr_and_exit_code_two(arguments: list[str]) -> None:
     done = CliRunner().invoke(main, arguments)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: ")
+    assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -68,7 +68,7 @@ def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
         ),
         ("serve", "-p", "8001"): "No such option '-p'. Did you mean '--port'? See adk-ui-stream serve --help",
         ("record", "http://a", "--say", "Hi", "--to", "a.jsonl"): (
-            "Invalid value for 'TARGET': 'http://a' is a URL. Only `adk-ui-stream check` takes a URL. "
+            "Invalid value for 'TARGET': \"http://a\" is a URL. Only `adk-ui-stream check` takes a URL. "
             "See adk-ui-stream record --help"
         ),
         ("types", "--color"): "No such option '--color'. See adk-ui-stream types --help",
@@ -79,7 +79,7 @@ def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
 )
 def test_a_wrong_call_is_explained_in_sentences(arguments: tuple[str, ...], text: str) -> None:
     done = CliRunner().invoke(main, arguments, prog_name="adk-ui-stream")
-    assert done.stderr == f"adk-ui-stream: {text}\n"
+    assert done.stderr == f"error: {text}\n"
 
 
 def test_without_a_command_there_is_help() -> None:
@@ -116,6 +116,9 @@ def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Pat
     (tmp_path / "bad.sse").write_text(BAD_STREAM)
     code, shown = in_terminal("check", str(tmp_path / "bad.sse"), cwd=tmp_path, NO_COLOR=no_color)
     assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
+    code, shown = in_terminal("check", "none", cwd=tmp_path, NO_COLOR=no_color)
+    label = "error:" if no_color else "\x1b[31m\x1b[1merror:\x1b[0m"
+    assert (code, f"{label} none: No such file or directory\n" in shown) == (2, True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -123,6 +126,21 @@ def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Pat
 def test_a_dumb_terminal_gets_no_escape_sequence(arguments: tuple[str, ...], tmp_path: Path) -> None:
     _, shown = in_terminal(*arguments, cwd=tmp_path, TERM="dumb")
     assert "\x1b" not in shown
+
+
+def test_targets_to_choose_from_are_on_lines_below_the_error(tmp_path: Path) -> None:
+    for name in "abcdefg":
+        (tmp_path / f"agent_{name}").mkdir()
+        (tmp_path / f"agent_{name}" / "agent.py").write_text(
+            "from google.adk.agents import Agent\nroot_agent = Agent(name='a')"
+        )
+    done = cli("serve", "unknown", cwd=tmp_path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "error: cannot load unknown: there is no such folder. Found here:",
+        *(f"  agent_{name}" for name in "abcde"),
+        "  and 2 more",
+    ]
 
 
 HOSTILE = "\x1b]0;x\x07\x9b31m\u202e\u2028\x7f\u200e"

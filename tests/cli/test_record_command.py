@@ -161,11 +161,11 @@ def test_a_folder_of_agents_offers_a_command_for_one_of_them(folder: Path) -> No
         (folder / "agents" / name / "agent.py").write_text(AGENT)
     sentence = "cannot load agents: it has 3 agents: first, second one, third. Try: adk-ui-stream"
     recorded = cli("record", "agents", "--say", "hi", "--to", "chat.jsonl", cwd=folder)
-    assert recorded.stderr == f"adk-ui-stream: {sentence} record agents/first --say …\n"
+    assert recorded.stderr == f"error: {sentence} record agents/first --say …\n"
     for command in ("serve", "types"):
         done = cli(command, "agents", cwd=folder)
         assert (done.exit_code, done.stdout) == (2, "")
-        assert done.stderr == f"adk-ui-stream: {sentence} {command} agents/first\n"
+        assert done.stderr == f"error: {sentence} {command} agents/first\n"
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,9 @@ def test_what_cannot_be_recorded_is_one_line(folder: Path, arguments: list[str],
     before = sorted(folder.iterdir())
     done = cli("record", *arguments, cwd=folder)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"adk-ui-stream: {reason}")
-    assert done.stderr.count("\n") == 1
+    first, *others = done.stderr.splitlines()
+    assert first.startswith(f"error: {reason}")
+    assert all(line.startswith("  mine:") for line in others)
     assert [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"] == before
 
 
@@ -209,4 +210,4 @@ def test_a_server_that_is_killed_leaves_all_that_it_had_sent(folder: Path) -> No
 def test_a_folder_that_cannot_be_recorded_into_is_one_line(folder: Path) -> None:
     done = cli("serve", "mine:root_agent", "--port", "0", "--record", "mine.py/recordings", cwd=folder)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "adk-ui-stream: cannot record into mine.py/recordings: Not a directory\n"
+    assert done.stderr == "error: cannot record into mine.py/recordings: Not a directory\n"

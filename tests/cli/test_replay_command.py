@@ -60,7 +60,7 @@ def test_without_options_it_is_the_stream_of_all_turns(file: str) -> None:
 def test_a_file_of_another_kind_is_told_what_is_accepted() -> None:
     result = run(str(ROOT / "README.md"))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "README.md: neither events nor a session: pass ADK events as JSON, " in result.stderr
+    assert "README.md: not a recording: pass ADK events as JSON, " in result.stderr
 
 
 def test_a_transcript_is_to_be_read(file: str) -> None:
@@ -208,7 +208,7 @@ def test_nobody_sleeps_unless_asked_to(file: str, clock: Clock) -> None:
 def test_without_times_there_is_no_pace(tmp_path: Path, clock: Clock) -> None:
     file = written(tmp_path, event("root", "hi", 1, None))
     result = run(file, "--pace", "2")
-    text = f"adk-ui-stream: {file}: it does not say when its events came, so it has no pace but `instant`\n"
+    text = f"error: {file}: it does not say when its events came, so it has no pace but `instant`\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", text)
     assert run(file).exit_code == 0
 
@@ -231,15 +231,15 @@ def test_bad_usage_is_exit_2(arguments: tuple[str, ...], file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--turn", "3"), "no turn 3 in it, only 2"),
-        (("--session", "s"), 'no session "s" in it; it has no names'),
+        (("--turn", "3"), "the recording has 2 turns; turn 3 does not exist"),
+        (("--session", "s"), "it has no sessions, so remove --session"),
     ],
 )
 def test_what_is_not_there_is_one_line_and_nothing_is_printed(
     arguments: tuple[str, ...], reason: str, pace: str, to: str, file: str, clock: Clock
 ) -> None:
     result = run(file, *arguments, "--pace", pace, "--to", to)
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"adk-ui-stream: {file}: {reason}\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {file}: {reason}\n")
 
 
 @pytest.mark.parametrize("pace", ["instant", "100"])
@@ -258,7 +258,7 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_printed(
 
 def test_an_endless_device_is_not_copied() -> None:
     result = run("/dev/zero")
-    assert (result.exit_code, result.stderr) == (2, "adk-ui-stream: /dev/zero: not a text file\n")
+    assert (result.exit_code, result.stderr) == (2, "error: /dev/zero: not a text file\n")
 
 
 def test_a_field_that_is_not_known_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -341,7 +341,7 @@ def test_an_unreadable_recording_is_one_line_on_stderr(tmp_path: Path, content: 
         file.write_bytes(content)
     result = run(str(file))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {file}: {reason}\n"
+    assert result.stderr == f"error: {file}: {reason}\n"
 
 
 def test_what_utf_8_cannot_say_is_replaced_in_messages_as_in_the_stream(tmp_path: Path) -> None:

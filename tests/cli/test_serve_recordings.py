@@ -184,7 +184,7 @@ def test_what_cannot_be_served_is_one_line_on_stderr(
     for ending in ("json", "jsonl"):
         Path("twins", f"a.{ending}").write_bytes((FOLDER / "text" / "turn1.jsonl").read_bytes())
     result = CliRunner().invoke(main, ["serve", *arguments])
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {told}\n")
 
 
 def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, mo
     Path("my recordings", "text.jsonl").write_bytes(Path("text.jsonl").read_bytes())
     for name, offered in {"text.jsonl": "text.jsonl", "my recordings": "'my recordings'", "notes": None}.items():
         text = CliRunner().invoke(main, ["serve", name]).stderr
-        assert text.startswith(f"adk-ui-stream: cannot load {name}: ")
+        assert text.startswith(f"error: cannot load {name}: ")
         assert text.partition(" Try: ")[2] == (f"adk-ui-stream serve --replay {offered}\n" if offered else "")
 
 

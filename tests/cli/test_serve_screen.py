@@ -227,5 +227,5 @@ def test_an_inspector_for_signed_in_users_is_warned_of_at_the_start(
 ) -> None:
     (tmp_path / "screen_agent.py").write_text(AGENT)
     with terminal("serve", "screen_agent:root_agent", *options, "--port", "0", cwd=tmp_path) as shown:
-        warning = "adk-ui-stream: --inspect shows each signed-in user the prompts and tracebacks of their chats"
+        warning = "warning: --inspect shows each signed-in user the prompts and tracebacks of their chats"
         assert (warning in click.unstyle(shown.read_until("Ctrl+C stops it."))) == is_warned

@@ -99,7 +99,7 @@ def test_a_wrong_option_is_one_line_that_names_it(folder: Path, options: dict[st
     for arguments in (["agent:root_agent"], ["--replay", "nowhere"]):
         done = CliRunner().invoke(main, ["serve", *arguments])
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith(f"adk-ui-stream: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
+        assert done.stderr.startswith(f"error: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_a_value_of_toml_that_no_option_takes_is_one_line(folder: Path, line: st
     (folder / "pyproject.toml").write_text(f"[tool.adk-ui-stream.serve]\n{line}\n")
     done = CliRunner().invoke(main, ["serve", "agent"])
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"adk-ui-stream: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
+    assert done.stderr.startswith(f"error: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
 
 
 def test_a_file_that_is_no_toml_is_one_line(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("[tool")
     done = CliRunner().invoke(main, ["serve", "agent"])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("adk-ui-stream: cannot read pyproject.toml: ")
+    assert done.stderr.startswith("error: cannot read pyproject.toml: ")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_table_that_is_none_is_refused_in_one_line(folder: Path, text: str) ->
     done = CliRunner().invoke(main, ["serve", "agent"])
     assert (done.exit_code, done.stderr) == (
         2,
-        "adk-ui-stream: pyproject.toml: tool.adk-ui-stream.serve must be a table\n",
+        "error: pyproject.toml: tool.adk-ui-stream.serve must be a table\n",
     )
 
 
@@ -243,7 +243,7 @@ def test_a_context_that_cannot_be_loaded_is_one_line(folder: Path, name: str, to
     write_settings(folder, {"context": name})
     done = cli("serve", "agent:root_agent", cwd=folder)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"adk-ui-stream: {told}")
+    assert done.stderr.startswith(f"error: {told}")
 
 
 @pytest.mark.processes

@@ -159,16 +159,16 @@ def test_a_file_that_cannot_be_read_is_exit_2(target: str, tmp_path: Path, conte
         file.write_bytes(content)
     result = run(target, "--check", str(file))
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    assert result.stderr.startswith(f"adk-ui-stream: {file}: ")
+    assert result.stderr.startswith(f"error: {file}: ")
 
 
 def test_a_target_that_cannot_be_loaded_is_exit_2() -> None:
     result = run("no_such_module:agent")
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    assert result.stderr.startswith("adk-ui-stream: cannot load no_such_module:agent: ")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: cannot load no_such_module:agent: ")
 
 
 def test_a_toolset_that_cannot_be_asked_is_exit_2(target: str) -> None:
     result = run("seats_app:broken")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "adk-ui-stream: cannot list the tools of agent 'root': ConnectionError: no server at all\n"
+    assert result.stderr == "error: cannot list the tools of agent 'root': ConnectionError: no server at all\n"

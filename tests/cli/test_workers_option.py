@@ -42,19 +42,19 @@ REDIS = ("--run-log", "redis://127.0.0.1:1/0")
 )
 def test_several_workers_are_refused_where_they_would_be_strangers(options: tuple[str, ...], sentence: str) -> None:
     done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--workers", "2", *options])
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {sentence}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {sentence}\n")
 
 
 def test_there_is_one_worker_at_least() -> None:
     done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--workers", "0"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: Invalid value for '--workers': ")
+    assert done.stderr.startswith("error: Invalid value for '--workers': ")
 
 
 def test_recordings_have_one_worker(tmp_path: Path) -> None:
     write_recordings(tmp_path, "text")
     done = CliRunner().invoke(main, ["serve", "--replay", str(tmp_path), "--workers", "2"])
-    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers cannot be combined with --replay\n")
+    assert (done.exit_code, done.stderr) == (2, "error: --workers cannot be combined with --replay\n")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_chats_in_memory_are_refused(
         server(*options).load()
     assert capsys.readouterr() == (
         "",
-        "adk-ui-stream: --workers needs shared chats: add --session-service-uri with a file or a database\n",
+        "error: --workers needs shared chats: add --session-service-uri with a file or a database\n",
     )
 
 

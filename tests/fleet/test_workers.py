@@ -193,5 +193,5 @@ def test_what_the_first_worker_cannot_do_is_said_once_and_ends_all(tmp_path: Pat
         ]
         done = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=tmp_path, timeout=HANG, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: 'https://chat.example' is not a host name")
+    assert done.stderr.startswith("error: 'https://chat.example' is not a host name")
     assert done.stderr.count("\n") == 1

@@ -391,7 +391,7 @@ def errors_logged(deployment: Deployment) -> Iterator[str]:
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
         if is_of_crashes and deployment.is_given_up(record["chat_id"]):
             continue
-        if record["message"].startswith("adk-ui-stream: ") and any(each in record["message"] for each in SLOW_STARTS):
+        if record["message"].startswith("error: ") and any(each in record["message"] for each in SLOW_STARTS):
             continue
         explained = any(
             fault_seen.harm != "kill"

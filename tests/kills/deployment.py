@@ -201,7 +201,7 @@ class Deployment:
                 try:
                     record = json.loads(line)
                 except json.JSONDecodeError:
-                    is_error = line.startswith(("Traceback", "adk-ui-stream: "))
+                    is_error = line.startswith(("Traceback", "error: "))
                     record = {"severity": "ERROR" if is_error else "INFO", "message": line}
                 if record["severity"] not in {"INFO", "WARNING", "DEBUG"}:
                     found.append({"worker": number, **record})

@@ -22,9 +22,7 @@ ENTRY: Final = """recordings:
   agent_name: root
 """
 
-UNKNOWN: Final = (
-    "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
-)
+UNKNOWN: Final = "not a recording: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
 
 FILES: Final[dict[str, tuple[str | bytes, str]]] = {
     "YAML that is cut off": (f"events:\n{GOOD}\n- {{author: root,\n", "line 4, column 1 is not YAML"),

@@ -67,7 +67,7 @@ GOOD = EVENTS[0].model_dump_json()
 HEADER = '{"adk_ui_stream_recording": 1}'
 CHUNK = '{"type": "start"}'
 DEEP = "[" * 100_000
-UNKNOWN = "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
+UNKNOWN = "not a recording: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
 BAD: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "the file is empty"),
     "blank lines": ("\n \r\n", "nothing in it but white space"),
@@ -196,7 +196,7 @@ def test_a_line_of_a_gigabyte_is_not_held(beginning: bytes, monkeypatch: pytest.
     monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_DOCUMENT", 2**19)
     open_as(monkeypatch, file, lambda: io.BufferedReader(Endless()))
     number = beginning.count(b"\n") + 1
-    reason = "neither events nor" if not beginning else "must be read as a whole" if beginning == b"[\n" else None
+    reason = "not a recording: " if not beginning else "must be read as a whole" if beginning == b"[\n" else None
     with pytest.raises(RecordingError, match=reason or f"line {number} is longer than"):
         load_recording(file)
 
@@ -328,7 +328,7 @@ def test_one_turn_is_replayed(file: Path) -> None:
     file.write_text(f"{GOOD}\n{second.model_dump_json()}")
     recording = load_recording(file)
     assert list(replay(recording, turn=1)) + list(replay(recording, turn=2)) == list(replay(recording))
-    with pytest.raises(RecordingError, match=r"^no turn 3 in it, only 2$"):
+    with pytest.raises(RecordingError, match=r"^the recording has 2 turns; turn 3 does not exist$"):
         list(replay(recording, turn=3))
 
 

@@ -63,7 +63,7 @@ def test_a_change_of_the_agent_is_served_at_the_same_address_also_after_one_that
         assert read_until(process, "Serving") == first
         assert '"delta":"Second."' in answer()
         file.write_text("1 / 0")
-        said = read_until(process, "adk-ui-stream: cannot load my_agent: ").removeprefix("adk-ui-stream: ")
+        said = read_until(process, "error: cannot load my_agent: ").removeprefix("error: ")
         assert said == "cannot load my_agent: ZeroDivisionError: division by zero (agent.py, line 1)"
         assert_unavailable(httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG), said)
         file.write_text(AGENT.format(words="Third."))
@@ -94,7 +94,7 @@ def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after
     (file.parent / "__init__.py").write_text("from . import agent\n")
     file.write_text(code)
     with reloading("my_agent", tmp_path, "--cors-origin", "https://page.example") as process:
-        assert read_until(process, "adk-ui-stream: ") == f"adk-ui-stream: {reason}"
+        assert read_until(process, "error: ") == f"error: {reason}"
         url = read_until(process, "http://").split()[0]
         with httpx.Client(base_url=url, timeout=HANG, headers={"origin": "https://page.example"}) as http:
             large = {**BODY, "padding": "x" * 3_000_000}
@@ -116,7 +116,7 @@ def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after
 @pytest.mark.skipif(sys.platform == "win32", reason="has other signals")
 def test_a_target_that_cannot_be_loaded_at_first_ends_it(tmp_path: Path) -> None:
     with reloading("nowhere", tmp_path) as process:
-        assert read_until(process, "").startswith("adk-ui-stream: cannot load nowhere: ")
+        assert read_until(process, "").startswith("error: cannot load nowhere: ")
         assert process.wait(HANG) == 2
 
 

@@ -54,7 +54,7 @@ def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None
     (tmp_path / "empty").mkdir()
     done = cli("serve", target, cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"adk-ui-stream: cannot load {target}: ")
+    assert done.stderr.startswith(f"error: cannot load {target}: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -64,7 +64,7 @@ def test_a_model_that_only_does_live_runs_is_one_line_on_stderr(tmp_path: Path, 
     (tmp_path / "live.py").write_text(f"from google.adk.agents import Agent\nroot = Agent(name='a', model='{model}')\n")
     done = cli(*command, "live:root", cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: cannot run live:root: ")
+    assert done.stderr.startswith("error: cannot run live:root: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -72,7 +72,7 @@ def test_a_model_that_only_does_live_runs_is_one_line_on_stderr(tmp_path: Path, 
 def test_seconds_that_are_no_time_are_one_line_on_stderr(seconds: str) -> None:
     done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--drain", seconds])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: Invalid value for '--drain': ")
+    assert done.stderr.startswith("error: Invalid value for '--drain': ")
     assert done.stderr.count("\n") == 1
 
 
@@ -105,7 +105,7 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
         port = url.rpartition(":")[2]
         taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
     assert (taken.exit_code, taken.stdout) == (2, "")
-    words = f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use; --port "
+    words = f"error: cannot listen on 127.0.0.1:{port}: Address already in use; --port "
     assert taken.stderr.startswith(words)
     free, rest = taken.stderr.removeprefix(words).split(maxsplit=1)
     assert (int(port) < int(free), rest) == (True, "is free\n")
@@ -201,7 +201,7 @@ def test_an_allowed_host_that_is_no_name_is_one_line_on_stderr(tmp_path: Path) -
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--port", "0", "--allowed-host", "https://chat.example", cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: 'https://chat.example' is not a host name")
+    assert done.stderr.startswith("error: 'https://chat.example' is not a host name")
     assert done.stderr.count("\n") == 1
 
 
@@ -336,7 +336,7 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
 def test_what_cannot_be_used_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", *on_command_line(options, tmp_path), cwd=tmp_path)
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {told}\n")
 
 
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
@@ -401,7 +401,7 @@ def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Pa
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--session-service-uri", "sqlite:///no/such/chat.db", cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: cannot use sqlite:///no/such/chat.db: ")
+    assert done.stderr.startswith("error: cannot use sqlite:///no/such/chat.db: ")
     assert done.stderr.count("\n") == 1
 
 

@@ -41,7 +41,7 @@ def write_agent(folder: Path, version: Any = "1") -> None:
 
 
 IN_USE = (
-    "adk-ui-stream: The engine's file runs.db is in use by another process, and takes one at a time: "
+    "error: The engine's file runs.db is in use by another process, and takes one at a time: "
     "give each server a file of its own, or take PostgreSQL.\n"
 )
 
@@ -64,7 +64,7 @@ def test_chats_in_memory_do_not_outlive_a_worker(tmp_path: Path) -> None:
     for options in ((), ("--session-service-uri", "memory://"), ("--session-service-uri", "sqlite:///:memory:")):
         done = cli("serve", "agent:root_agent", "--durable", "sqlite:///runs.db", *options, cwd=tmp_path)
         told = "--durable needs stored chats: add --session-service-uri with a file or a database"
-        assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+        assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {told}\n")
     assert [*tmp_path.glob("runs.db*")] == []
 
 
@@ -84,7 +84,7 @@ def test_chats_in_memory_do_not_outlive_a_worker(tmp_path: Path) -> None:
 def test_stores_that_do_not_fit_are_told_in_one_line(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     write_agent(tmp_path)
     done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {told}\n")
 
 
 NO_STORE = (
@@ -97,7 +97,7 @@ NO_STORE = (
 def test_a_url_of_no_store_is_told_in_one_line_and_leaves_no_file(tmp_path: Path, url: str) -> None:
     write_agent(tmp_path)
     done = cli("serve", "agent:root_agent", "--durable", url, cwd=tmp_path)
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {NO_STORE}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {NO_STORE}\n")
     assert {path.name for path in tmp_path.iterdir()} <= {"agent.py", "__pycache__"}
 
 
@@ -114,7 +114,7 @@ def test_a_version_that_is_no_text_is_told_in_one_line(tmp_path: Path) -> None:
     write_agent(tmp_path, version=2)
     done = cli("serve", "agent:root_agent", *FILES, cwd=tmp_path)
     told = 'cannot use agent:root_agent: `agent_version` in agent must be a text, such as "2"'
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {told}\n")
 
 
 @pytest.mark.parametrize("target", ["agent:root_agent", "mine"], ids=["a module", "a folder"])

@@ -99,5 +99,5 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tm
 def test_numbers_are_those_of_one_process(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["serve", "agent", "--run-log", "redis://x", "--workers", "2", "--metrics"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: --metrics cannot be combined with --workers: ")
+    assert done.stderr.startswith("error: --metrics cannot be combined with --workers: ")
     assert done.stderr.count("\n") == 1

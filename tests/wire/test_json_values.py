@@ -373,9 +373,9 @@ def test_text_is_always_encodable_and_loses_only_halves(text: str) -> None:
 def test_the_json_in_a_sentence_is_short_and_in_ascii() -> None:
     assert short_json({"name": "é"}) == r'{"name":"\xe9"}'
     assert short_json([10**30, float("inf"), "\ud800"]) == r'["1000000000000000000000000000000",null,"\ufffd"]'
-    assert short_json("x" * 100) == f'"{"x" * (SHORT_JSON_LENGTH - 1)}...'
+    assert short_json("x" * 100) == f'"{"x" * (SHORT_JSON_LENGTH - 1)}..."'
     assert short_json("Please tell me the weather in Oslo, and in Bergen as well, if you can.") == (
-        '"Please tell me the weather in Oslo, and in Bergen as well,...'
+        '"Please tell me the weather in Oslo, and in Bergen as well,..."'
     )
 
 

@@ -21,6 +21,7 @@ from stream_protocol.recording.read._records import (
     ChunkRecord,
     EndRecord,
     EventRecord,
+    NotARecordingError,
     RecordingError,
     TurnRecord,
     UnreadableError,

@@ -15,8 +15,8 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
     """Return the index of ``session`` in ``names``, the names of the sessions in a file. ``session``: ``None`` for the
     only session of the file.
 
-    ``kind``: the word for a session in error messages. Raises ``RecordingError`` with all names if there is no such
-    session.
+    ``kind``: the word for a session in error messages. Raises ``RecordingError`` if there is no such session. The error
+    text lists all names.
     """
     if session is None and len(names) == 1:
         return 0
@@ -24,14 +24,16 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
         raise RecordingError(f"{len(names)} {kind}s are in it, and --session chooses one: {_list(names)}")
     if session is None:
         raise RecordingError(f"no {kind}s in it")
+    if not names:
+        raise RecordingError(f"it has no {kind}s, so remove --session")
     if session not in names:
-        raise RecordingError(f"no {kind} {short_json(session)} in it; it has {_list(names) if names else 'no names'}")
+        raise RecordingError(f"no {kind} {short_json(session)} in it; it has {_list(names)}")
     return names.index(session)
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value, such as a session. The name is the first text that the value has in one of
-    ``fields``.
+    """Return a unique name for each value, such as a session. The name comes from the first of the ``fields`` that has
+    a text.
 
     A value without a name gets ``kind`` and a number, such as ``session-2``. A repeated name gets a number, such as
     ``name.2``.

@@ -12,7 +12,7 @@ from stream_protocol.recording.read._evalsets import eval_cases, is_eval_result,
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._native_format import is_header, read_native
 from stream_protocol.recording.read._parsing import ItemLines, event_time, field, parse_json_text, parse_yaml_text
-from stream_protocol.recording.read._records import EventRecord, Record, RecordingError
+from stream_protocol.recording.read._records import EventRecord, NotARecordingError, Record, RecordingError
 
 _SESSION_FIELDS: Final = ("app_name", "user_id", "last_update_time")
 """Fields that identify a session that was written without its events."""
@@ -70,7 +70,7 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
         choose_session([str(document["id"])] if isinstance(document, dict) and "id" in document else [], session)
     events = document.get("events") if isinstance(document, dict) else document
     if not isinstance(events, list):
-        raise RecordingError(_why_no_events(document))
+        raise _without_events(document)
     key = "events" if isinstance(document, dict) else ""
     return (
         EventRecord(number, value, event_time(value), "event", None if sessions else lines.get((key, number - 1)))
@@ -78,25 +78,25 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
     )
 
 
-def _why_no_events(document: Any) -> str:
+def _without_events(document: Any) -> RecordingError:
+    """Return the error for a document whose events are not a list."""
     if not isinstance(document, dict):
-        return "neither events nor a session"
-    if "events" in document:
-        events = document["events"]
-        return "no events in it" if events is None else f"its `events` are of the type {type(events).__name__}, no list"
+        return NotARecordingError()
+    if (events := document.get("events")) is not None:
+        return RecordingError(f"its `events` are of the type {type(events).__name__}, no list")
     if document.get("sessions") == []:
-        return "no sessions in it"
+        return RecordingError("no sessions in it")
     if isinstance(document.get("session"), dict):
-        return _why_no_events(document["session"])
-    return "no events in it" if _is_without_events(document) else "neither events nor a session"
+        return _without_events(document["session"])
+    return RecordingError("no events in it") if _is_without_events(document) else NotARecordingError()
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    return any(field(document, name) is not None for name in _SESSION_FIELDS)
+    return "events" in document or any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document, which is a list or has a list under ``sessions``; ``None`` for any other
+    """Return the sessions in a document that is a list, or has a list under ``sessions``; ``None`` for any other
     document."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)

@@ -1,4 +1,4 @@
-"""Reads the lines of a file with their numbers. Size limits protect the memory."""
+"""Reads the lines of a file with their numbers. The size of lines and documents is limited."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final

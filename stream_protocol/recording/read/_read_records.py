@@ -18,7 +18,7 @@ from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._documents import read_json, read_yaml
 from stream_protocol.recording.read._lines import PIECE, Lines
 from stream_protocol.recording.read._parsing import parse_yaml_text, place_of_byte
-from stream_protocol.recording.read._records import Record, RecordingError
+from stream_protocol.recording.read._records import NOT_A_RECORDING, Record, RecordingError
 from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
@@ -40,10 +40,6 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of UTF-16 texts, as some Windows programs save them."""
-
-_UNKNOWN: Final = (
-    "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
-)
 
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
 """The first characters of JSON. The last entry is for JSON inside a JSON string, which ADK 1 wrote."""
@@ -97,8 +93,8 @@ def why_unknown(head: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"{place_of_byte(head, error.start)} is not UTF-8"
     except RecordingError as error:
-        return f"{_UNKNOWN} ({error})"
-    return _UNKNOWN
+        return f"{NOT_A_RECORDING} ({error})"
+    return NOT_A_RECORDING
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from stream_protocol.stream import ConverterOptions, Ending
 
@@ -15,6 +15,18 @@ class UnreadableError(ValueError):
 class RecordingError(UnreadableError):
     """Raised for a file that is not a recording. ``str(error)`` is one line with the reason and the position in the
     file."""
+
+
+NOT_A_RECORDING: Final = (
+    "not a recording: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
+)
+
+
+class NotARecordingError(RecordingError):
+    """Raised for JSON or YAML that has neither events nor a session."""
+
+    def __init__(self) -> None:
+        super().__init__(NOT_A_RECORDING)
 
 
 @dataclass(frozen=True, slots=True)

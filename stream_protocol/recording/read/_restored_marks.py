@@ -72,7 +72,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user, and the placeholder responses to calls that wait for the user.
+    """Mark the calls with which ADK asks the user as long-running. Mark responses to calls that wait for the user as
+    placeholders.
 
     A question or an answer without an id gets an id. The user becomes the author of an answer to a question. If the
     author of a tool's response is not an agent, the last agent before the response becomes the author.

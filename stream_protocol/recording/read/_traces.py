@@ -56,8 +56,8 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield the turns of an old case without ``agent_data``. Each message of the history is a turn. The last turn is
-    the prompt with its events."""
+    """Yield the turns of an old case without ``agent_data``. Each message of the history is a turn. The last turn has
+    the prompt and the events after it."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))

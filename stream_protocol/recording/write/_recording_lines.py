@@ -27,8 +27,8 @@ _DIGITS: Final = 4
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the header, the first line of a recording file. ``chat``: the client's id of the chat. A recording file
-    does not name the user."""
+    """Return the header, the first line of a recording file. ``chat``: the id that the chat has in the client. A
+    recording file does not name the user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 
@@ -58,10 +58,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
-
-    A user's message may have many megabytes, so long texts and files are copied without a conversion to JSON text.
-    """
+    """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``."""
     written = _object(event)
     nested = carried_event(event)
     if nested is not None and isinstance(nested.event, Event):  # other values are written with their nulls

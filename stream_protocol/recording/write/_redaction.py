@@ -119,8 +119,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return ``cleaned``, which must be an object: a search replaces only nested objects with a placeholder."""
-    assert isinstance(cleaned, dict)
+    assert isinstance(cleaned, dict)  # a search replaces only nested objects with a placeholder
     return cleaned
 
 
@@ -184,8 +183,7 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return the functions that remove secrets from the values of a chunk or a message part: key -> function for the
-    value of the key.
+    """Return functions that remove secrets from a chunk or a message part: key -> function for the key's value.
 
     ``kept``: the key of a text that is not searched.
     """

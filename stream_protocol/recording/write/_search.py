@@ -169,8 +169,8 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning (secret or not). If too little work is left, a new name
-        counts as secret."""
+        """Return a name without separators, and its meaning (secret or not). If too little work is left, a name that
+        was not read before counts as secret."""
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -188,8 +188,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name inside an object such as ``{"name": "Cookie", "value": …}``. ``PLAIN`` if the
-        object contains no name of a secret."""
+        """Return the meaning (secret or not) of the name inside an object such as ``{"name": "Cookie", "value": …}``.
+        ``PLAIN`` if the object contains no name of a secret."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -225,8 +225,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of the value's name, which may be the name of
-        a secret."""
+        """Return the value without secrets. ``name_meaning``: the meaning (secret or not) of the value's name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
@@ -271,7 +270,7 @@ class Search:
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
 
-        ``credentialKey`` gets a placeholder as its value, because ADK would compute a missing value.
+        ``credentialKey`` gets a placeholder, because ADK computes the key if it is missing.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -289,8 +288,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. The names of its keys are not checked, because keys such as
-        the names of flows are not secret."""
+        """Return a copy of an auth scheme without secrets. Its keys are not checked, because keys such as the names of
+        flows are not secret."""
         match value:
             case str():
                 return self._searched(value)
@@ -326,7 +325,7 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential, if the object is the user's answer to a credential request; otherwise
+    """Return the key under which the object has the credential, if the object answers a credential request; otherwise
     ``None``."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"

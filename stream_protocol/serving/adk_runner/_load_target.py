@@ -4,7 +4,7 @@ import importlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,6 +19,7 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.adk_runner._source_targets import AGENT_FILES, FOLDER_NAME, TARGETS
 from stream_protocol.serving.adk_runner._target_advice import (
     Advice,
+    first_names,
     no_attribute,
     not_a_folder,
     not_a_module,
@@ -35,14 +36,19 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)``: one line with the reason.
+    """Raised if a target cannot be loaded. ``str(error)``: ``reason`` (what is wrong) and ``found``, on one line.
 
-    ``example``: a valid target that the user may have meant, or ``None``. ``is_fixable``: True if a change of the
-    agent's files can solve the problem.
+    ``found``: at most five targets to choose from, and a text such as ``and 3 more``.
+    ``example``: a valid target to use instead. ``is_fixable``: True if a change of the target's files can make the
+    target valid.
     """
 
-    def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
-        super().__init__(text)
+    def __init__(
+        self, reason: str, *, example: str | None = None, is_fixable: bool = True, found: Sequence[str] = ()
+    ) -> None:
+        self.reason = f"{reason} Found here:" if found else reason
+        super().__init__(" ".join([self.reason, ", ".join(found)]).strip())
+        self.found = found
         self.example = example
         self.is_fixable = is_fixable
 
@@ -65,7 +71,10 @@ def load_target(name: str) -> Target:
     except _NotATargetError as error:
         advice = error.advice
         raise TargetError(
-            f"cannot load {name}: {advice.text}", example=advice.example, is_fixable=advice.is_fixable
+            f"cannot load {name}: {advice.text}",
+            example=advice.example,
+            is_fixable=advice.is_fixable,
+            found=first_names(advice.found),
         ) from error.__cause__
     except KeyboardInterrupt:
         raise
@@ -136,7 +145,7 @@ def _from_module(name: str) -> Target:
 
 def _as_target(name: str, found: object) -> Target:
     """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call it and return the result. Raises
-    ``_NotATargetError`` if neither is possible.
+    ``_NotATargetError`` if it cannot be called without arguments, or returns no target.
     """
     if isinstance(found, TARGETS):
         return found

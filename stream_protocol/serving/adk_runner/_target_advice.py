@@ -29,19 +29,21 @@ from stream_protocol.serving.adk_runner._source_targets import (
     TARGETS,
     SourceError,
     is_agent_folder,
-    is_file,
-    is_folder,
     other_module,
     read_targets,
     source_of,
     source_targets,
 )
+from stream_protocol.serving.base import is_file, is_folder
 
 _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
 
-_LISTED: Final = 10
+LISTED: Final = 5
 """The maximum number of names that an error message lists."""
+
+_INNER: Final = frozenset({"bench", "benchmarks", "examples", "test", "tests"})
+"""Top-level folders whose targets are not listed for an unknown name: they are seldom what the user wants to serve."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,13 @@ class Advice:
     """The error message for a name that is not a target.
 
     ``example``: a valid target to name instead; ``None`` if ``text`` already suggests one. ``is_fixable``: True if a
-    change of the agent's files can make the name a target.
+    change of the agent's files can make the name a target. ``found``: targets to choose from.
     """
 
     text: str
     example: str | None = None
     is_fixable: bool = False
+    found: Sequence[str] = ()
 
 
 def not_a_folder(name: str) -> Advice:
@@ -102,7 +105,8 @@ def no_attribute(name: str, owner: object) -> Advice:
     names = _targets_in(owner)
     if (close := closest(missing, names)) is not None:
         return Advice(f"{text}.{_did_you_mean([begin + close])}", is_fixable=True)
-    return Advice(f"{text}.{_found([begin + each for each in names] or _below(module, missing))}", is_fixable=True)
+    found = [begin + each for each in names] or _below(module, missing)
+    return Advice(f"{text}.", is_fixable=True, found=found)
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
@@ -114,10 +118,10 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
     if inspect.isclass(value) and issubclass(value, TARGETS):
-        return Advice(f"{text}: create an object of it, and name that.{_found(others)}", is_fixable=True)
+        return Advice(f"{text}: create an object of it, and name that.", is_fixable=True, found=others)
     if isinstance(value, Starlette) and not returned:
         text = f"{text}, a web app for `uvicorn {name}`"
-    return Advice(f"{text}, not {_KINDS}.{_found(others)}", is_fixable=True)
+    return Advice(f"{text}, not {_KINDS}.", is_fixable=True, found=others)
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
@@ -218,7 +222,9 @@ def _unknown_name(text: str, name: str) -> Advice:
     close = closest(name, targets) or by_name.get(closest(path.name, by_name) or "")
     if close is not None:
         return Advice(f"{text}.{_did_you_mean([close])}")
-    return Advice(f"{text}.{_found(targets)}" if targets else f"{text}. {_FORMS}")
+    if parent == Path():
+        targets = [target for target in targets if re.split(r"[/\\.:]", target)[0] not in _INNER]
+    return Advice(f"{text}." if targets else f"{text}. {_FORMS}", found=targets)
 
 
 def _is_agent_path(folder: Path) -> bool:
@@ -234,8 +240,8 @@ def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package. If the package's folder is an agent, this is the folder's path; otherwise the
-    targets in the package's module ``agent``.
+    """Return the targets of a package: the folder's path if the folder is an agent, otherwise the targets in the
+    package's module ``agent``.
     """
     folder = Path(*module.split("."))
     if _is_agent_path(folder):
@@ -261,11 +267,13 @@ def _did_you_mean(targets: Sequence[str]) -> str:
     return f" Did you mean `{targets[0]}`?" if targets else ""
 
 
-def _found(targets: Sequence[str]) -> str:
-    return f" Found here: {_listed(f'`{target}`' for target in targets)}." if targets else ""
-
-
 def _listed(names: Iterable[str]) -> str:
+    first = first_names(names)
+    return " ".join([", ".join(first[:LISTED]), *first[LISTED:]])
+
+
+def first_names(names: Iterable[str]) -> list[str]:
+    """Return at most ``LISTED`` of the names, and a text such as ``and 3 more`` for the others."""
     names = [*names]
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - LISTED
+    return [*names[:LISTED], *([f"and {more} more"] if more > 0 else ())]

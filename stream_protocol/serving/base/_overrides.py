@@ -1,7 +1,7 @@
 """Provides ``RunOverrides``: settings that an app chooses for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through the service's option ``shared_state``. For other values, the
-app's hook ``prepare`` can copy them from ``ChatRequest.body`` into ``RunOverrides``.
+A request's body changes the session's state only through the service's option ``shared_state``. The app's hook
+``prepare`` can copy other values from ``ChatRequest.body`` into ``RunOverrides``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RunOverrides:
     ``None`` sends files as bytes.
     """
     names_missing_key: bool = False
-    """Name a missing API key in the error text. The routes set this option.
+    """Write the name of a missing API key into the error text. The routes set this option.
 
     The value is True if the request comes from this machine and the app has no ``identify``. The option has no effect
     if the service has ``on_error``.

@@ -7,7 +7,7 @@ Where to change what:
 - ``_chat_list``: the list of a user's chats, with titles.
 - ``_chat_cursor``: the pages of the list of chats.
 - ``_chat_details``: titles and archive marks that users set (``PATCH``).
-- ``_page_writes``: session state that the client writes, until a run stores it in the session.
+- ``_page_writes``: session state that the client has written and that no run has stored yet.
 - ``_artifacts``: files that are stored as artifacts.
 """
 

@@ -30,8 +30,8 @@ MAX_FILES_BYTES: Final = 64 * 1024 * 1024
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
-    """Loads an artifact of a chat. An artifact with a name in ``user:…`` belongs to all chats of the user. ``version``:
-    ``None`` for the newest version. Raises ``ChatRequestError`` (404) if the artifact does not exist.
+    """Loads an artifact of a chat. An artifact whose name begins with ``user:`` belongs to all chats of the user.
+    ``version``: ``None`` for the newest version. Raises ``ChatRequestError`` (404) if the artifact does not exist.
     """
     part: types.Part | None = None
     if runner.artifact_service is not None:
@@ -62,7 +62,7 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """Return the texts and files of a message. Replaces each link to an artifact by the bytes of the artifact.
+    """Return the texts and files of a message. Replaces each link to an artifact with the bytes of the artifact.
 
     A link to a missing artifact stays a link. Raises ``ChatRequestError`` (413) if all files together are larger than
     ``MAX_FILES_BYTES``.

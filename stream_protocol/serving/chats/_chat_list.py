@@ -86,8 +86,8 @@ async def list_chats(
     """Returns one page of the list of chats. Each chat has ``running=False``; the caller sets the correct value.
 
     Each chat is on only one page, even if it changes between two pages. Titles are read from the state of the sessions.
-    Sessions of other programs have no title there. For the newest ``MAX_LOADED`` of these sessions, the title is read
-    from the events.
+    Sessions that other programs have created have no title there. For the newest ``MAX_LOADED`` of these sessions, the
+    title is read from the events.
 
     Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
@@ -185,8 +185,8 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the title that the user has set. Without this title, return the app's title, or the stored title from the
-    first message.
+    """Return the title that the user has set; else the title that the app has set; else the stored title from the first
+    message.
     """
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)

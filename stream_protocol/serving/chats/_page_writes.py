@@ -34,8 +34,8 @@ class PageWrite(NamedTuple):
 
 
 class PageWrites:
-    """Session state that the client has written, and no run has applied. ``keys``: the state keys that the client may
-    write.
+    """Session state that the client has written and that no run has applied yet. ``keys``: the state keys that the
+    client may write.
     """
 
     def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:

@@ -76,7 +76,7 @@ async def rewind_session(
 ) -> Session:
     """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
-    ``kept_steering``: ids of steering messages (user messages to an active run) that the agent must read again. They
+    ``kept_steering``: ids of steering messages (user messages to an active run) that the agent must read again. The ids
     are stored before the rewind, so that a crash of the worker loses no message.
 
     Raises ``ChatRequestError`` (503) if another worker has changed the session since it was read. Without this check,
@@ -98,8 +98,8 @@ async def rewind_session(
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores session state that a plugin needs, if a rewind has removed it. Each run needs this, because a worker may
-    die between a rewind and the repair.
+    """Restores session state that a plugin needs, if a rewind has removed it. Each run calls this function, because a
+    worker may die between a rewind and the repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
         invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()

@@ -146,7 +146,7 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if no worker may execute the run again. The run has crashed ``MAX_CRASHES`` workers, or a worker that
+        """True if no worker may execute the run again: it has crashed ``MAX_CRASHES`` workers, or one worker that
         executed no other run.
         """
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
@@ -243,6 +243,6 @@ class Engine(Protocol):
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes a run from the store of the engine, so that the run is not executed again.
 
-        The engine may keep the data of an active model or tool call until this call ends. ``has_ended``: True if this
-        worker has executed the run to its end.
+        The engine may keep the data of an active model or tool call until the model or tool call ends. ``has_ended``:
+        True if this worker has executed the run to its end.
         """

@@ -35,8 +35,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. First waits until ``holds_back`` is False, or the event ``stopped`` is
-        set.
+        """Context manager for an ordinary run. First waits while new runs must wait for a suspect (a run that may crash
+        its worker), or until ``stopped`` is set.
         """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)

@@ -40,8 +40,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the id of the repeated execution in the run log;
-    ``None`` for a new run.
+    """One execution of a durable run on this worker. ``earlier``: the run log's id of the execution that this execution
+    repeats; ``None`` for a new run.
     """
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
@@ -98,8 +98,8 @@ class LocalRuns:
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
-        """Marks all runs in the engine as left to other workers. If this worker is killed later, its runs do not count
-        as crashed.
+        """Stores in the engine that other workers may continue all runs. If this worker is killed later, its runs do
+        not count as crashed.
         """
         self._draining = True
         for local in self._local:
@@ -172,7 +172,7 @@ class LocalRuns:
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Delete an ended run of this worker from the engine. If another worker has begun to recover the run, delete it
-        only after the end ``finish``.
+        only if it ended with ``finish``.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)

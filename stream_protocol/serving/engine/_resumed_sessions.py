@@ -42,8 +42,8 @@ class ResumedSessions(DelegatingSessions):
     """The session service of a run that is executed again. The run reads the session without the events of its earlier
     executions.
 
-    If a new event equals a stored event of an earlier execution, the event is not stored again, and gets the stored id.
-    ``stored``: the session with all events in the store.
+    If a new event equals a stored event of an earlier execution, the new event is not stored, and gets the id of the
+    stored event. ``stored``: the session with all events in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -135,9 +135,9 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
-        The previous worker may only be paused. Its copy of the session is outdated after this event. If the previous
-        worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the id of the new
-        execution in the run log.
+        The previous worker may be paused instead of dead. This event makes its copy of the session outdated. If the
+        previous worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the id of the
+        new execution in the run log.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)

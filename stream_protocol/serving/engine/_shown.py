@@ -51,7 +51,9 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove ``text`` from ``left``, or else one text that begins with it. Return False if there is none."""
+    """Remove ``text`` from the list ``left``. If ``text`` is missing, remove one text that begins with ``text``. Return
+    False if ``left`` has neither.
+    """
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False

@@ -78,7 +78,7 @@ class ClientConnection:
 
         ``keep_alive``: seconds without data after which a comment is sent; ``None`` for no comments. No comment is sent
         while data waits for a slow client. ``look``: function that is called at least every ``STALLED_SECONDS``, and
-        may raise to end the response.
+        may raise an exception to end the response.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``.
         """

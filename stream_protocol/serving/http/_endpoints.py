@@ -179,8 +179,8 @@ class ChatEndpoints:
         as in the body of ``respond``.
 
         The response is ``{"type": "delivered", "id": …}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. They also select the agent that gets
-        the message.
+        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. The overrides also select the agent
+        that gets the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
@@ -199,7 +199,7 @@ class ChatEndpoints:
         ``versions``: the alternatives of edited or regenerated messages, see ``MessageVersions``. ``stopped``: the ids
         of assistant messages whose run was stopped. ``failed``: the assistant messages whose run ended with an error,
         see ``FailedMessage``. If such a run has no assistant message, ``stopped`` or ``failed`` contains the id of the
-        user message. These three keys are absent if they would be empty.
+        user message. Each of these three keys is absent if it would be empty.
         ``state``: the session state that the client shares with the agent; absent if the service has no
         ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
         ``error``. A chat exists only after its first message.

@@ -42,8 +42,8 @@ def plain_text_errors(
 def json_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint that returns JSON, like ``plain_text_errors``. The body of an error response is ``{"error":
-    …}``.
+    """Wrap an endpoint that returns JSON, as ``plain_text_errors`` wraps other endpoints. The body of an error response
+    is ``{"error": …}``.
     """
     return _with_error_responses(endpoint, error_text, _json_error)
 

@@ -1,8 +1,8 @@
 """Reads request bodies. Each body has a size limit, and all bodies together have a memory limit.
 
-A server should not respond before it has read the body: a browser would then report a network error instead of the
-response. So the body of a refused request is read to its end and dropped. This reading is limited in size and time,
-because a hostile client could send forever.
+If a server responds before it has read the body, a browser reports a network error instead of the response. So the body
+of a refused request is read to its end and dropped. This reading is limited in size and time, because a hostile client
+could send forever.
 """
 
 import asyncio
@@ -101,8 +101,8 @@ class RequestBodies:
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in short slices, between which other tasks run. Slices of different bodies are not parsed at the
-        same time.
+        """Parse a body in short slices, between which other tasks run. Only one slice is parsed at a time; slices of
+        several bodies alternate.
         """
         while True:
             async with self._turn:
@@ -135,8 +135,8 @@ async def read_small(request: Request, limit: int, hint: str) -> bytes:
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Return the body of a request. ``take``: called with the size of each received part.
 
-    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the ``ChatRequestError`` of ``take``. In both
-    cases, the rest of the body is first read and dropped.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and any ``ChatRequestError`` that ``take`` raises.
+    In both cases, the rest of the body is first read and dropped.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -173,7 +173,7 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 
 
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
-    """Read and drop the rest of the body, at most ``MAX_DROPPED_BYTES`` and for ``DROPPING_SECONDS``.
+    """Read and drop the rest of the body, at most ``MAX_DROPPED_BYTES``, for at most ``DROPPING_SECONDS``.
 
     ``read``: the number of bytes already read. If no byte was read and the request has ``Expect: 100-continue``,
     nothing is dropped, because this client sends no body after a refusal.

@@ -25,7 +25,7 @@ class ServiceLifespan:
     """An app's lifespan, which starts the service, and closes it when the server shuts down.
 
     The service is closed at the signal that stops the server, because some servers end the lifespan only after all
-    streams. Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of
+    streams have ended. Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of
     ``allow_origins``.
     """
 

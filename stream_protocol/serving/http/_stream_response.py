@@ -51,8 +51,9 @@ class UIMessageStreamResponse(Response):
     ``content``: an asynchronous iterable of bytes or chunks. Bytes, as from ``stream_sse``, are sent unchanged. Chunks,
     as from ``stream_chunks``, are encoded, and ``[DONE]`` is added. ``content`` is iterated in the task of the request.
     If the client disconnects, ``content`` is closed. If ``content`` raises, the exception is logged, and the client
-    gets one ``error`` chunk without its text. If the client reads nothing for ``STALLED_SECONDS``, its connection is
-    closed. ``keep_alive``: as in ``chat_router``. ``headers``: additional headers, which override the defaults.
+    gets one ``error`` chunk without the exception's text. If the client reads nothing for ``STALLED_SECONDS``, its
+    connection is closed. ``keep_alive``: as in ``chat_router``. ``headers``: additional headers, which override the
+    defaults.
 
     Raises ``TypeError`` if ``content`` is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """

@@ -44,9 +44,9 @@ def page_site(headers: Headers) -> PageSite:
     """Compare the page that sent a request with this server: ``same-origin``, ``same-site`` or ``cross-site``.
 
     Browsers send the result in the header ``Sec-Fetch-Site``, which no page can change. The header is missing in older
-    browsers, behind some proxies, and for plain HTTP to an address that is not loopback. Then the host of ``Origin`` is
-    compared with ``Host``, like in Go's ``http.CrossOriginProtection``. A request without ``Sec-Fetch-Site`` and
-    ``Origin`` does not come from a browser, and counts as ``same-origin``.
+    browsers, behind some proxies, and for plain HTTP to an address that is not loopback. In these cases, the host of
+    ``Origin`` is compared with ``Host``, as in Go's ``http.CrossOriginProtection``. A request without
+    ``Sec-Fetch-Site`` and ``Origin`` does not come from a browser, and counts as ``same-origin``.
     """
     lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
@@ -62,8 +62,8 @@ def page_site(headers: Headers) -> PageSite:
 def permission_of(
     origin: str, allowed: Collection[str], cors: CORSMiddleware | None = None, method: str = ""
 ) -> Permission | None:
-    """Return the kind of requests that pages of ``origin`` may send: with or without cookies. Returns ``None`` if they
-    must not send any.
+    """Return the kind of requests that pages of ``origin`` may send: with or without cookies. Returns ``None`` if these
+    pages must not send requests.
 
     If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, they must not.
     ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP method ``method``.
@@ -79,8 +79,8 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Returns True if such a page has sent a request that only reads data, otherwise False. With ``also_reads``, a request
-    that only reads is also refused.
+    Returns True if a page of an untrusted site has sent a request that only reads data. Returns False for all other
+    requests. With ``also_reads``, all requests by pages of untrusted sites are refused.
 
     A site is trusted if ``trusted`` contains its origin. It is also trusted if the app's ``CORSMiddleware``, or a
     ``CrossOrigin`` around the route, allows its origin.
@@ -91,14 +91,14 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
 
 
 def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
-    """Check a request of another framework by the rule of ``admit``. Raises ``ChatRequestError`` (403)."""
+    """Check a request of another framework, as ``admit`` does. Raises ``ChatRequestError`` (403)."""
     raw = [(_header_bytes(name.lower()), _header_bytes(value)) for name, value in headers]
     _ = _admit(method, Headers(raw=raw), trusted, None, also_reads=False)
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's text as bytes. A character that headers cannot have becomes ``?``. No allowed origin contains a
-    ``?``.
+    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which no allowed origin
+    contains.
     """
     return text.encode("latin-1", errors="replace")
 

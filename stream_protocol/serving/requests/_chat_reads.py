@@ -160,8 +160,8 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> Iterator[tuple[Turn, str]]:
-    """Yield each turn with the id of its last message that the client sees. ``shown``: the ids of all messages that the
-    client sees.
+    """Yield each turn (a user message and its answers) with the id of its last message that the client sees. ``shown``:
+    the ids of all messages that the client sees.
     """
     for turn in turns:
         message_id = next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None)

@@ -235,7 +235,7 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a user message that came too late for the last run. If this turn is refused, the next run
+    """Begins a run with a user message that came too late for the last run. If the new run is refused, the next run
     reads the message.
     """
     _ = service.tasks.start(_begin_turn(service, key, turn))

@@ -109,8 +109,8 @@ class RequestLifecycle:
     ``begins_run=False``: the request begins no run, and only gets the running response to an equal request.
     ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request affects the request. Its
-    message is then stored without a reply.
+    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request affects the request: its
+    message is then stored, but gets no reply.
     """
 
     _incoming: Incoming

@@ -1,4 +1,4 @@
-"""Values that the client sends to the agent: context for one turn, and shared session state."""
+"""Values that the client sends to the agent: context for one request, and shared session state."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     """Sends the message of a request to a run. First stores the request's state changes. The model call that reads the
     message then also has the new state.
 
-    If the message was already delivered, its state is not stored again, because newer values may exist. Raises
+    If the message was already delivered, the state changes are not stored again, because newer values may exist. Raises
     ``ChatRequestError``: 429 if too many messages wait, 503 if the run does not reply.
     """
     message = request.target

@@ -7,20 +7,21 @@ Where to change what:
 
 - ``_run_log``: the interface of a run log.
 - ``_event_buffer``: the events of one response in this process, and the readers of the response.
-- ``_event_list``: the list of events in an ``EventBuffer``. Merges old text deltas above a size limit.
+- ``_event_list``: the list of events in an ``EventBuffer``. Merges old text deltas if the list exceeds a size limit.
 - ``_readers``: counts the readers of a response, and disconnects slow readers.
 - ``_load_run_log``: creates the run log for a URL.
 - ``_shared_run_log``: the run log for several workers. Resumes and stops runs of other workers.
-- ``_lease``: renews and ends a lease, and detects its loss. Receives stops and messages from the store. See
+- ``_lease``: renews and ends a lease, and detects its loss. Receives stop requests and messages from the store. See
   docs/redis.md.
-- ``_log_tail``: reads runs of other workers, and detects dead workers.
+- ``_log_tail``: reads the responses of runs of other workers, and detects dead workers.
 - ``_log_writer``: copies the events of this worker's runs to the store, for readers on other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log for a server with one worker.
-- ``_post_replies``: messages from requests to runs of other workers, and the replies.
+- ``_post_replies``: sends a request's messages to a run of another worker, and returns the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. Add the URLs of the store to ``_load_run_log`` for ``serve``,
-  and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without a ``RunStore``.
+  test with ``RunLogConformance``: see docs/durable.md. Add the store's URLs, which ``serve`` accepts, to
+  ``_load_run_log``, and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log
+  without a ``RunStore``.
 
 The end of a response reaches a reader on another worker in these steps:
 
@@ -31,9 +32,9 @@ The end of a response reaches a reader on another worker in these steps:
 4. On the other worker, ``LogTail`` reads the batch, and closes its own ``EventBuffer``.
 5. ``SharedLease`` ends the lease.
 
-If the worker dies before step 3, ``WriterWatch`` on the other worker finds that the lease is missing for too long.
-``LogTail`` then ends the response with an error. If a worker recovers the run, ``LogTail`` disconnects the readers
-instead.
+If the worker dies before step 3, ``WriterWatch`` on the other worker finds that the lease has been missing for too
+long. ``LogTail`` then ends the response with an error. If another worker executes the run again, ``LogTail``
+disconnects the readers instead.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

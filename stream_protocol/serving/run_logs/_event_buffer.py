@@ -21,7 +21,7 @@ START: Final = b'data: {"type":"start"'
 
 
 class EventBuffer:
-    """An append-only list of the SSE events of a response. Each event ends in a blank line.
+    """An append-only list of the SSE events of a response. Each event ends with a blank line.
 
     ``on_readers``: a function that gets the number of readers whenever this number changes.
 
@@ -112,17 +112,17 @@ class EventBuffer:
     def ack(self, count: int | None) -> None:
         """Sets the number of events that the store of the run log has.
 
-        The buffer may merge old events into longer events to save memory. After this call, it merges only events that
-        the store has. Readers get the end of the response only when the store has all events. With ``None``, the buffer
-        ignores the store.
+        The buffer may merge old events into longer events to save memory. After this call, the buffer merges only
+        events that the store has. Readers get the end of the response only when the store has all events. With
+        ``None``, the buffer ignores the store.
         """
         self._copied = count
         if self._closed:
             self._wake()
 
     def events(self) -> Iterator[bytes]:
-        """Returns an iterator over the events so far, in which old events may be merged into longer events. Read the
-        iterator before the next ``append``, because the events are not copied.
+        """Returns an iterator over the events so far. Old events may be merged into longer events. Read the iterator
+        before the next ``append``, because the events are not copied.
         """
         return self._events.all()
 
@@ -136,8 +136,8 @@ class EventBuffer:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
         Each item that the reader yields contains one or more events, up to ``PIECE_BYTES`` in total. ``rebuild``: True
-        if the client does not have the content of the message before this response. This client gets ``past`` after the
-        first event, which is the ``start`` chunk.
+        if the client lacks the content that the message had before this response. The client then gets ``past`` after
+        the ``start`` chunk.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)

@@ -50,7 +50,7 @@ class LogWriter:
     store has the last batch. Otherwise, a client could send its next request to a worker that still sees the run as
     active. If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store lacks the lease of the run, or does not store the last batch in time.
+    ``renew_lease``: called if the store lacks the lease of the run, or does not store the last batch in time.
     ``patience``: the number of seconds for which ``log`` keeps original events while the store is unreachable. Later,
     ``log`` may merge events into longer events, which disconnects readers on other workers.
     """
@@ -95,13 +95,10 @@ class LogWriter:
     async def _give_end_later(self) -> None:
         """Let readers get the end of the response ``END_SECONDS`` after the response is complete, even if the store
         lacks the end.
-
-        First requests a renewal of the lease. A full store refuses log entries, but accepts a renewal with the phase
-        ``closed``.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
-        self._renew_lease()
+        self._renew_lease()  # a full store refuses log entries, but accepts a renewal with the phase `closed`
         self._log.ack(None)
 
     async def _copy(self) -> None:

@@ -1,4 +1,4 @@
-"""Sends messages from requests to runs of other workers, and returns the replies. The store transports both."""
+"""Sends a request's messages to a run of another worker, and returns the replies. The store transports both."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The counter for the bytes of the response, which ``count_in`` sets; ``None`` without a counter.
+        """The counter for the bytes of the response; ``None`` before ``count_in``.
 
         If the client still reads some seconds after the response has ended, the bytes of the response are counted.
         Above the memory limit, the reader is disconnected.
@@ -153,7 +153,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """Return the number of bytes that the reader has not read, counted as for ``LogBounds.max_backlog``."""
+        """Return the number of bytes that the reader has not read: see ``LogBounds.max_backlog``."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _report_count(self) -> None:

@@ -100,7 +100,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """The interface of a run for the run log: the response, and methods that the run log calls."""
+    """The part of a run that the run log uses: the response, and methods that the run log calls."""
 
     @property
     def log(self) -> EventBuffer:
@@ -142,7 +142,7 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. If False, another run may hold the lease. The run must then call
+        """True if the lease was renewed in time. If False, another run may hold the lease. This run must then call
         ``confirm`` before it starts anything.
         """
 
@@ -171,11 +171,10 @@ class RunLog(Protocol):
         """The limits for the events of one response, and for its readers."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Makes a new run the active run of the chat, and returns its lease. The run writes its response to
-        ``owner.log``.
+        """Makes a new run the active run of the chat, and returns its lease.
 
-        ``idempotency_key``: the key of the request that started the run. Raises ``ChatTakenError`` if the chat has an
-        active run.
+        ``owner``: the run, which writes its response to ``owner.log``. ``idempotency_key``: the key of the request that
+        started the run. Raises ``ChatTakenError`` if the chat has an active run.
         """
 
     async def current(self, chat: str) -> RunInfo | None:
@@ -207,8 +206,8 @@ class RunLog(Protocol):
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Stops the active run of a chat, on any worker. Returns True if a run was stopped.
 
-        ``run_id``: stop only the run with this id. A stop without ``run_id`` gets a new id, which ``newest_stop`` then
-        returns, even if the chat has no run.
+        ``run_id``: stop only the run with this id. A stop without ``run_id`` gets a new id, even if the chat has no
+        run. ``newest_stop`` then returns this id.
         """
 
     async def newest_stop(self, chat: str) -> str:

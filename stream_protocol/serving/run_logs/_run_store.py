@@ -34,7 +34,7 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """Times for leases and for the stored events of runs. Raises ``StreamProtocolError`` unless they are positive.
+    """Times for leases and for the stored events of runs. Raises ``StreamProtocolError`` unless all times are positive.
 
     A lease is a run's right to be the only active run of its chat. Values with a name in ``_ms`` are in milliseconds,
     all others in seconds.
@@ -44,8 +44,8 @@ class LeaseTimes:
     * after 1/3 of ``lease``, the worker of the run renews the lease;
     * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
-    * after 5/6 of ``lease``, the worker ends the run, if it has tried to renew the lease for 1/2 of ``lease``. A worker
-      that was too busy to try gets more time, unless another run has taken the chat;
+    * after 5/6 of ``lease``, the worker ends the run, if its renewals have failed for 1/2 of ``lease``. A worker that
+      was too busy to try gets more time, unless another run has taken the chat;
     * after ``lease``, the store lets another run take the chat;
     * after 3 times ``lease``, the worker can no longer restore the lease;
     * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
@@ -83,7 +83,7 @@ class LeaseTimes:
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds for which a worker tries to renew a lease before it ends the run.
+        """Seconds of failed renewals after which a worker ends the run.
 
         A run survives if the store is unreachable for less than a third of ``lease``.
         """
@@ -91,8 +91,8 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal in which a worker can restore an expired lease. The store keeps fencing tokens
-        for longer, so a worker cannot take the chat from a newer run.
+        """Seconds after the last renewal during which a worker can restore an expired lease. The store keeps fencing
+        tokens for longer, so a worker cannot take the chat from a newer run.
         """
         return self.lease * 3
 
@@ -238,8 +238,8 @@ class RunStore(Protocol):
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
         If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
-        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even if it came while the
-        lease was lost. A stored phase ``closed`` stays ``closed``.
+        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop that came
+        while the lease was lost. The stored phase ``closed`` does not change.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.
@@ -281,8 +281,8 @@ class RunStore(Protocol):
         """
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
-        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` if no such run
-        holds the lease.
+        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` without a run
+        to stop.
 
         The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
 

@@ -171,8 +171,8 @@ class SharedRunLog:
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the active run of the chat to stop. Also request a renewal of its lease, because the reply to a renewal
-        delivers the stop. Return the id of the run; ``None`` if there is no run to stop.
+        """Ask the active run of the chat to stop. Also request a renewal of the run's lease, because the reply to a
+        renewal delivers the stop. Return the id of the run; ``None`` if there is no run to stop.
         """
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:

@@ -16,8 +16,9 @@ Where to change what:
 - ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools send while they run.
 - ``_run_events``: the events of a run without a ``ChatService``.
-- ``_steering_posts``: messages between requests and runs about steering messages (user messages to an active run).
-- ``_observed_input``: reports when the input of a run is stored: a user message, or answers to tool calls.
+- ``_steering_posts``: the bytes that requests and runs exchange about steering messages (user messages to an active
+  run).
+- ``_observed_input``: reports when the input of a run (a user message, or answers to tool calls) is stored.
 - ``_job``: the events of a run, their conversion, and the earlier content of the assistant message.
 - ``_deferred_response``: responses that begin before the request is accepted.
 - ``_auto_resend``: ends a response with an error if the client would otherwise send the same answers again and again.

@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a turn with a steering message: a user message to an active run. The function
-        is called if the message came too late for the run.
+        """Sets the function that begins a new run with a late steering message: a user message that came too late for
+        the active run.
         """
         self._begin_turn = begin_turn
 
@@ -103,8 +103,8 @@ class ActiveRuns:
         """Claims the chat for a new run. If the chat already has an active run, returns that run instead.
 
         First waits for the end of an active run that is stopping, or that may have lost its worker. Also waits if the
-        session store lacks the chat. ``waiting``: counts this request toward the limit of waiting requests. At the
-        limit, a request that must wait is refused (429, 503).
+        session store lacks the chat, because the active run may belong to another deployment. ``waiting``: counts this
+        request toward the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
         ``request``: ``None`` for a change of the chat without a run. ``since_stop``: see ``Run``. ``begins_run``: False
         to find only an active run with the same idempotency key.
@@ -253,7 +253,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the active run of the chat if its request has one of these idempotency keys."""
+        """Stops the active run of the chat if the key of its request is in ``idempotency_keys``."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
@@ -326,8 +326,8 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the lease of a run, so that the chat can have another run. If the run has a ``next_turn``, begin that
-        turn.
+        """End the lease of a run, so that the chat can have another run. If the run has a ``next_turn``, begin a run
+        for it.
         """
         key = self._runs.pop(run)
         run.release()

@@ -72,8 +72,8 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Context manager: record a tracing span, metrics, and the delay of the event loop. ``first_run``: see
-        ``RunObserver.observed``.
+        """Context manager: record the tracing span and the metrics of a run, and the delay of the event loop.
+        ``first_run``: see ``RunObserver.observed``.
         """
         with (
             self._loop_lag.measured(),
@@ -150,8 +150,8 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Store the end of a run. Return False if the session store is unreachable. ``is_told``: whether the log
-        already reports this store as unreachable.
+        """Store the end of a run. Return False if the session store is unreachable. ``is_told``: whether a log line has
+        already reported the unreachable store.
         """
         try:
             await with_timeout(self._hook_timeout, completion.store())
@@ -208,13 +208,13 @@ class Executor:
         """Recovers an orphaned run (an unfinished run of a dead worker) that was begun by an equal request. Equal
         requests have the same idempotency key. Other orphaned runs do not change.
 
-        ``claim``: the right of the current request to begin a run, which the recovered run uses.
+        ``claim``: the current request's right to begin a run. The recovered run uses this right.
         """
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers all orphaned runs of the chat: unfinished runs of dead workers. The calling request then waits for
-        their ends.
+        """Starts to recover all orphaned runs of the chat: unfinished runs of dead workers. Returns before these runs
+        end.
         """
 
     async def cancel(self, key: ChatKey) -> None:
@@ -235,7 +235,9 @@ class Executor:
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run: an unfinished run of a dead worker."""
+        """Waits up to ``seconds`` until the chat has no orphaned run (an unfinished run of a dead worker), or has a
+        running response.
+        """
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
         """Waits until the chat has no orphaned run: an unfinished run of a dead worker. Returns True if the caller must

@@ -88,7 +88,7 @@ class ServerHistory:
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
         """Returns a smaller request with only its last message, to save memory during the run. Also keeps the message
-        before the last message, if the run uses answers to tool calls from it.
+        before the last message, if the run uses answers to tool calls from that message.
         """
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
@@ -102,8 +102,8 @@ class ServerHistory:
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the chat before the response. A response that answers tool calls continues the last
-        message.
+        """Returns the messages of the chat before the response. If the request answers tool calls, the response
+        continues the last message.
         """
         return job.messages_before_response()
 

@@ -184,7 +184,9 @@ class Job:
             return
 
     async def _prepare_session(self) -> None:
-        """Rewind the session, repair its state, and append answers to tool calls that came with a new message."""
+        """Rewind the session, repair its state, and append the user's answers to tool calls, if they came with a new
+        message.
+        """
         plan, found = self.request_plan, len(self.session.events)
         if isinstance(plan, NewUserTurn) and plan.rewind_before is not None:
             kept = plan.kept_steering
@@ -304,9 +306,7 @@ class Job:
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id for an event of the user that the job must yield; ``None`` if ADK yields
-        this event.
-        """
+        """Return the invocation id of the user event that the job must yield; ``None`` if ADK yields this event."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):

@@ -37,7 +37,7 @@ def observed_sessions(
     answers are already stored, the service also stores the rest.
 
     ``compactions``: list to which the compaction events of ADK are added. ``known``: the number of events that this run
-    has read. If another run has stored a later message, the service raises ``LeaseLostError``.
+    has read. If another run has stored a message after these events, the service raises ``LeaseLostError``.
     """
     refusing = False
     has_begun = bool(run_input.before)

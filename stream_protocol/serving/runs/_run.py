@@ -65,7 +65,7 @@ class Run:
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
     ``log``: the buffer with the SSE events of the response. ``since_stop``: the id of the chat's newest stop when the
-    request arrived. Any later stop also stops this run. With ``None``, stops before the claim have no effect. With
+    request arrived. Any later stop stops this run. With ``None``, stops before the claim have no effect. With
     ``STOPPED``, the run is stopped as soon as it claims the chat.
 
     ``chat_was_busy``: True if the chat had another active run when the request arrived. ``requested_at``: the arrival
@@ -171,8 +171,8 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets the turn that begins after this run. ``late``: a steering message (a user message to an active run) that
-        came too late for this run. If this run is stopped, the new turn is stopped, too.
+        """Sets the message for a new run after this run. ``late``: a steering message (a user message to an active run)
+        that came too late for this run. If this run is stopped, the new run is stopped, too.
         """
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
@@ -185,13 +185,10 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Ends the lease, so that the chat can have another run. Must be called only once.
-
-        Also removes the reference cycles between run, lease, log and job. The memory of a large response is then freed
-        immediately, without the garbage collector.
-        """
+        """Ends the lease, so that the chat can have another run. Must be called only once."""
         self._timers.close()
         self._lease.release()
+        # Without reference cycles, the memory of a large response is freed without the garbage collector.
         del self._lease
         self._response.forget_factory()
         self.log.forget_writer()
@@ -280,8 +277,8 @@ class Run:
     def lease_lost(self) -> None:
         """Ends the response and the run immediately, because another run may now hold the lease.
 
-        If another worker can recover the run, ADK gets no abort signal. After that signal, ADK would store the run's
-        tool calls as stopped.
+        If another worker can recover the run, ADK gets no abort signal, because ADK would then store the run's tool
+        calls as stopped.
         """
         lease_losses.add(1)
         lost = LeaseLostError()
@@ -332,7 +329,7 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of earlier executions that this execution has not repeated."""
+        """Send the events that earlier executions have stored and that this execution has not repeated."""
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True

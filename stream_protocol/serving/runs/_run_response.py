@@ -119,8 +119,8 @@ class RunResponse:
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """End the conversion of events to chunks, and return the conversion. If a hook of the app raises an exception,
-        the response ends with an error.
+        """End the ``Conversion`` of events to chunks, and return it. If a hook of the app raises an exception, the
+        response ends with an error.
         """
         try:
             conversion = self._started(None)
@@ -132,7 +132,7 @@ class RunResponse:
         return conversion
 
     def _started(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion of events to chunks. The first call starts the conversion."""
+        """Return the ``Conversion`` of events to chunks. The first call starts it."""
         if self._conversion is None:
             try:
                 started = self._factory(None if event is None else read(event).invocation_id)
@@ -165,7 +165,7 @@ def _error_text(ending: Sequence[bytes]) -> str | None:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or for a response that could not be
-    started.
+    """Return an empty response, for a run that was stopped before its start, or after an error at the start of the
+    response.
     """
     return StartedResponse(sse_conversion((), None, Settings()))

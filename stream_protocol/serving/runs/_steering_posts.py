@@ -1,4 +1,4 @@
-"""Encodes messages between requests and runs about steering messages. The store of the run log transports the bytes.
+"""Encodes the bytes that requests and runs exchange about steering messages, through the store of the run log.
 
 A steering message is a user message to an active run. The agent reads it before its next model call.
 """
@@ -13,7 +13,7 @@ from uuid import uuid4
 import orjson
 
 from stream_protocol.serving.adk_runner import Receipt
-from stream_protocol.serving.base import abandon, closing_refusal
+from stream_protocol.serving.base import abandon, closing_refusal, wait_for_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ Reply: TypeAlias = Receipt | Literal["taken-in"]
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run. This turn is also stopped."""
+"""The ``since_stop`` of a ``NextTurn`` after a stopped run. The new run is then stopped, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextTurn:
-    """A turn that begins after a run, with a user message that came too late for the run."""
+    """A user message that came too late for a run. A new run begins with this message."""
 
     message: Mapping[str, Any]
     context: Any
@@ -42,14 +42,14 @@ class NextTurn:
     """The overrides of the previous run."""
     since_stop: str | None
     """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If a later stop exists,
-    the turn stores its message, but gets no reply."""
+    the new run stores its message, but gets no reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
     """Return the bytes with which a request sends a steering message to a run. ``context``: the context from the
     client.
 
-    The bytes are unique, because a run may first refuse a message and later accept it.
+    Each call returns different bytes, so that a run can accept a message that it refused before.
     """
     return orjson.dumps({"message": message, "context": context, "attempt": uuid4().hex})
 
@@ -70,17 +70,14 @@ async def post(
     ``ChatRequestError`` (503) when ``closing`` is set.
     """
     reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
-    waiting = asyncio.create_task(closing.wait()) if closing is not None else None
     try:
-        if waiting is not None:
-            await asyncio.wait((reply, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if closing is not None:
+            await wait_for_first(asyncio.wait({reply}), closing.wait())
             if not reply.done():
                 raise closing_refusal()
         return await reply
     finally:
         abandon(reply)
-        if waiting is not None:
-            abandon(waiting)
 
 
 async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:

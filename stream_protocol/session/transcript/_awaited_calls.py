@@ -27,8 +27,8 @@ def update_awaited(event: Event, state: Mapping[str, Any]) -> None:
     """Find the calls that wait for the client after an event. If the event changes these calls, write the new value of
     the state key ``AWAITED_KEY`` to the event. The event must not be stored yet.
 
-    ``state``: the session's state before the event. An event with a rewind is not changed, because ADK restores the
-    state.
+    ``state``: the session's state before the event. An event with a rewind is not changed, because ADK itself restores
+    the earlier state.
     """
     facts = read(event)
     if facts.is_fragment or facts.reports_a(Rewind):

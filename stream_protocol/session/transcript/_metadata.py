@@ -1,20 +1,21 @@
 """Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes the data.
 
-Data about a request, such as the message id, is passed to ADK in the run config. ADK copies it to every event of the
-run, but this module reads it only from the user's event.
+Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
+the run, but this module only reads the copy on the user's event.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from google.genai.types import Content
 
-from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, Text, is_user_event
+from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, Text, is_failure, is_user_event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from google.adk.events import Event
@@ -130,8 +131,8 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if a different run than ``mark`` stored the user event with this data. A client can send the same
-        request twice. So the method compares the idempotency keys, and the ids of the runs' records in the engine."""
+        """Return True if the user event with this data comes from a run other than ``mark``. Compares the idempotency
+        keys and, because a client may repeat a request, the ids of the runs' records."""
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
@@ -158,7 +159,7 @@ def moved_before(event: Event) -> str | None:
 
 
 def shown_event(event: Event) -> Event:
-    """Return the event with the content that the client received."""
+    """Return the event as the client received it."""
     if not {"told", "streamed"} & _stored_on(event).keys():
         return event
     metadata = EventMetadata.of(event)
@@ -193,9 +194,18 @@ def is_appended(event: Event) -> bool:
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
+def stored_error_text(response: Sequence[Event]) -> str | None:
+    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail, or if
+    the text is not stored. ``response``: the stored events."""
+    if not response or not is_failure(response[-1]):
+        return None
+    of_run = takewhile(lambda event: not is_user_event(event), reversed(response))
+    return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
+
+
 def is_repeated_fragment(facts: EventFacts) -> bool:
-    """Return True for a partial event whose content comes again in a complete event. ADK repeats partial events of an
-    agent that have only texts, or no parts."""
+    """Return True for an agent's partial event whose content comes again in a complete event. Such an event has only
+    texts, or no parts."""
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
     return all(isinstance(part, Text) for part in facts.parts)

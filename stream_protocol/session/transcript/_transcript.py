@@ -31,7 +31,13 @@ from stream_protocol.adk import (
     readable_event,
     steering_id,
 )
-from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
+from stream_protocol.session.transcript._metadata import (
+    EventMetadata,
+    kept_steering,
+    shown_event,
+    steering_state,
+    stored_error_text,
+)
 from stream_protocol.session.transcript._transcript_reader import (
     EventRole,
     FirstReading,
@@ -88,10 +94,7 @@ class Turn:
     def error_text(self) -> str | None:
         """The error text that the client received at the end of the turn's newest run. ``None`` if the run did not
         fail, or if the text is not stored."""
-        if not self.has_failed:
-            return None
-        of_run = reversed(self.stored[self.response_starts[-1] :])
-        return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
+        return stored_error_text(self.stored[self.response_starts[-1] :])
 
     @cached_property
     def user_event(self) -> Event | None:
@@ -131,7 +134,7 @@ class Turn:
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message and the events of the message's run, as the client received them."""
+        """The user's message, and the events of the run that it started, as the client received them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
@@ -185,8 +188,8 @@ class Transcript:
     """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each call before these events, if the
-        session has more events."""
+        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each earlier call, if ``events`` are only
+        the end of a session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
@@ -237,10 +240,6 @@ class Transcript:
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
 
-    def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose user message has this id; ``None`` if there is none."""
-        return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
-
     def find_steering(self, client_id: str) -> Turn | None:
         """Return the newest turn in which a run has read the steering message ``client_id``; ``None`` if there is
         none."""
@@ -256,8 +255,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed a message with one of these ids, so that the chat does not contain it
-        now."""
+        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain it now."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 

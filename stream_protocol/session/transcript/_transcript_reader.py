@@ -36,7 +36,7 @@ UNNAMED: Final = "message"
 
 
 class AppliedRewind(NamedTuple):
-    """A rewind of the session that has removed events."""
+    """A rewind that has removed events of the session."""
 
     removed: range
     """The numbers of the removed events. The rewind's own event comes next."""

@@ -77,8 +77,8 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. False if the tool has already run without an answer."""
-        return self.kind is not None and self.is_pending and self.known.opened is not None
+        """True if the client must still answer the call. Always False if the tool has already run without an answer."""
+        return self.kind is not None and self.is_pending and self.known.is_open
 
     @property
     def is_pending(self) -> bool:
@@ -87,7 +87,8 @@ class StoredCall:
 
     @property
     def lacks_result(self) -> bool:
-        """True if the call should have a result, but has none. False if the result may come in a later turn."""
+        """True if a call of the agent's own tools has no response. Always False if the result may come in a later
+        turn."""
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property

@@ -62,13 +62,13 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key for a message: the number of the rewind's event that removed the message, or infinity if
-        the message is in the chat."""
+        """Return a sort key for a message: the index of the rewind event that removed it, or infinity if the message is
+        in the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
     def stands(self, number: int) -> bool:
-        """Return True if the message is in the chat, and no rewind has removed it."""
+        """Return True if the message is in the chat."""
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:

@@ -70,7 +70,7 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` for this ``KnownCall``. Creates the ``ToolCall`` if necessary."""
+        """Return the ``ToolCall`` of a call. Creates the ``ToolCall`` if necessary."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
@@ -130,7 +130,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls without an output, an error or a denial."""
+        """Return the calls without an output, an error or a denial, including hidden calls."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -141,21 +141,21 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield all calls that have no result, except hidden calls."""
+        """Yield the calls of ``unsettled``, except hidden calls."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
         """Return the running call whose tool has made the agent ``speaker`` fail; ``None`` if this is not certain.
 
-        ADK's failure event does not name the call. The result is certain only if one call of the agent has no result. A
-        call that waits for the client also counts, because a client tool can raise.
+        ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
+        call. A call that waits for the client also counts, because its tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Write a request to approve the call. The call may already have a result."""
+        """Write a request to approve the call. A call that already had a result then counts as unfinished."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

@@ -238,8 +238,8 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the text that is missing in the object or array at ``depth``; ``None`` if the sent text contradicts
-        ``final``.
+        """Return the JSON text that the object or array at ``depth`` still lacks. Returns ``None`` if its value so far,
+        ``sent``, contradicts its complete value, ``final``.
         """
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)

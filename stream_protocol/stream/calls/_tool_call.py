@@ -126,7 +126,9 @@ class ToolCall:
         self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Write the arguments of a streamed fragment. Until the tool's name is known, they are stored instead."""
+        """Write the arguments of a streamed fragment. Until the tool's name is known, the arguments are stored
+        instead.
+        """
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:

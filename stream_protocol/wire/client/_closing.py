@@ -32,7 +32,7 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
     """Return the SSE events that are missing at the end of a broken stream. The last event is ``data: [DONE]``.
 
-    ``error``: the text of the ``error`` chunk, which is added if ``chunks`` lack the stream's last chunk. For the other
+    ``error``: the text of the ``error`` chunk that is added if ``chunks`` lack the stream's last chunk. For the other
     arguments, see ``close_stream``.
     """
     sink = SseSink()

@@ -162,10 +162,10 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request of a tool call, and the user's answer to it. Returns True if they were written.
+    """Write the approval request of a tool call, and the user's answer if there is one. Returns True if the request was
+    written.
 
-    They are not written if the call has no approval request. For v6, an answered request is also left out, because v6
-    chunks cannot express the answer.
+    For v6, an answered request is not written, because v6 chunks cannot express the answer.
     """
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):

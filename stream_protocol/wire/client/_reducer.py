@@ -48,9 +48,9 @@ def reduce_chunks(
     """Return the message that a client of this version builds from the chunks.
 
     For the keyword arguments, see ``MessageReducer``. Raises ``ClientStreamError`` for an ``error`` chunk, and for a
-    chunk that the client refuses. The error's attribute ``message`` is the message before this chunk. Errors that the
-    iterable ``chunks`` raises, such as errors of ``parse_sse``, are not caught. Raises ``TypeError`` for bytes: convert
-    them with ``parse_sse`` first.
+    chunk that the client refuses. The error's attribute ``message`` is the message before this chunk. Exceptions that
+    the iterable ``chunks`` raises are not caught. Raises ``TypeError`` for bytes: convert them with ``parse_sse``
+    first.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -128,8 +128,8 @@ class MessageReducer:
 
     ``message``: the assistant message that the response continues. The reducer changes only a copy. ``message_id``: the
     id of a new message until a ``start`` chunk sets another id. ``replay``: True if the response repeats a stream from
-    its beginning. Then the first ``start`` chunk removes all parts of the message. So does any ``start`` chunk with a
-    different id.
+    its beginning. Then the first ``start`` chunk removes all parts of the message. A later ``start`` chunk with a
+    different id does the same.
     """
 
     def __init__(

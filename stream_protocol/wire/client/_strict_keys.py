@@ -19,8 +19,8 @@ def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractS
     """Return the keys of a chunk that the oldest supported client of this major version refuses. The chunk must have a
     known type.
 
-    The oldest supported v7 client is 7.0.32, which is not strict. So keys that only later v7 clients use are not
-    returned.
+    For v7, keys that only later clients use are not returned, because the oldest supported client (7.0.32) is not
+    strict.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

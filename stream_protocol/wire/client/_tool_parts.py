@@ -39,7 +39,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Return the client's error for a chunk whose part has not been started."""
+    """Return the error that the client raises for a chunk whose part has not been started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'
@@ -112,8 +112,8 @@ class ToolParts:
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """Return the first part of this call in the current step; ``None`` if there is none. With ``dynamic``, only
-        ``dynamic-tool`` parts (True) or only ``tool-NAME`` parts (False) are searched.
+        """Return the first part of this call in the current step; ``None`` if there is none. ``dynamic``: True to
+        search only ``dynamic-tool`` parts, False to search only ``tool-NAME`` parts.
         """
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:

@@ -135,7 +135,7 @@ class Connections:
 
     @property
     def channels(self) -> str:
-        """The beginning of the names of all ``NOTIFY`` channels. In a channel's name, the id of a worker follows."""
+        """The prefix of all ``NOTIFY`` channel names. The id of a worker follows the prefix."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:

@@ -128,7 +128,7 @@ class PostgresStore:
         return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Appends a batch to the log of the run. One SQL statement appends the batches of several runs."""
+        """Appends a batch to the log of the run. Concurrent calls for several runs share one SQL statement."""
         return await self._appends.add(_Append(run, token, piece))
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -152,7 +152,7 @@ class PostgresStore:
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the log of the run. One SQL statement reads the entries of several runs."""
+        """Returns entries of the log of the run. Concurrent calls for several runs share one SQL statement."""
         news = self._news.setdefault(run_id, asyncio.Event())
         news.clear()
         entries = await self._reads.add((run_id, after))

@@ -1,20 +1,20 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` replaces this beginning by the
-prefix of the deployment. The tables:
+In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` replaces this beginning with
+the prefix of the deployment. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
   ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
   second row, ``<chat> stopped``, with the id of the newest stop in ``request``. This row is never a lease.
-- ``logs``: a row for each run, with the data before its entries: its oldest events, merged into longer events, and
-  ``past``.
+- ``logs``: a row for each run, with its oldest events, merged into longer events, and the earlier content of the
+  message (``past``).
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 - ``readers``: the other workers that read a run.
-- ``posts``: messages from requests at other workers to a run, and the replies of the run.
+- ``posts``: messages that requests at other workers send to a run, and the replies of the run.
 
-All tables except ``leases`` are UNLOGGED. The text of a response therefore adds nothing to the write-ahead log, and its
-commit does not wait for a disk. Replicas and archives do not get these tables. After a crash of the PostgreSQL server,
-these tables are empty. Each worker then writes the data of its runs again, from its memory.
+All tables except ``leases`` are UNLOGGED. Writes to these tables therefore skip the write-ahead log, and do not wait
+for a disk. Replicas and archives do not get these tables. After a crash of the PostgreSQL server, these tables are
+empty. Each worker then writes the data of its runs again, from its memory.
 """
 
 from typing import Final

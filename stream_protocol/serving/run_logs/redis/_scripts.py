@@ -3,8 +3,8 @@
 Keys of a chat (see ``ChatKeys``):
 
 - ``lease``: a hash with the active run of the chat. The key expires unless the worker of the run renews the lease.
-- ``token``: the newest fencing token: a number that grows with each run of the chat. It outlives the lease. By the
-  token, a worker with an expired lease detects that a newer run has taken the chat.
+- ``token``: the newest fencing token: a number that grows with each run of the chat. It outlives the lease. The token
+  tells a worker with an expired lease if a newer run has taken the chat.
 - ``log``: a Redis stream with the events of a run. The id of an entry is the number of events up to the end of the
   entry.
 - ``head``: a hash with the number of events, and with the merged events that have replaced the oldest entries of the
@@ -12,12 +12,13 @@ Keys of a chat (see ``ChatKeys``):
 - ``readers``: a sorted set of the other workers that read a run. The score is the time until which a worker counts as a
   reader.
 - ``stopped``: the id of the newest stop of the chat. The remaining time of the key shows when the chat was stopped.
-- ``posts``: a hash of the messages to a run from requests at other workers. Maps the id of a message to its content.
+- ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
+  content.
 - ``reply``: the reply of a run to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
 
-If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After the first write of a
-script, Redis refuses none of its commands. A script that must work in a full Redis therefore begins with a write that
-needs no memory.
+If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After a script's first
+write, Redis refuses none of the script's commands. A script that must work in a full Redis therefore begins with a
+write that needs no memory.
 """
 
 from typing import Final

@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-CjoYV43K.js";
