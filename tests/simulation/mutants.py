@@ -161,8 +161,17 @@ MUTANTS: Final = (
         function="ResumedSessions._is_preparing",
         old="return is_of_user and not self._is_input(event)",
         new="return False",
-        seed=6523,
+        seed=6000010,
         promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "No worker continues the run of a dead worker",
+        module="engine._orphaned_runs",
+        function="OrphanedRuns._recover",
+        old="sessions.is_over or sessions.lacks_rewind",
+        new="True",
+        seed=1316,
+        promise="a_run_of_a_dead_worker_continues",
     ),
     Mutant(
         "The engine keeps a run that has ended",
