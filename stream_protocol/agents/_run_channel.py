@@ -101,8 +101,7 @@ def scope_of(context: Context) -> CallScope | None:
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` if there is no such call.
-    """
+    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` without such a call."""
     outermost = _OUTERMOST.get()
     # A call by the agent of an `AgentTool` has another invocation id than the `AgentTool` call.
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost

@@ -314,8 +314,8 @@ def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> 
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error text for an unknown option. It names the command or the file that has this option, or
-    a similar option.
+    """Return the end of the error text for an unknown option. It names the command or the file to
+    which the option belongs. If there is none, it names a similar option.
     """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):

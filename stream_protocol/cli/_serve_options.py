@@ -146,8 +146,7 @@ class ServeOptions:
     drain: float = _option(
         type=Seconds(),
         default=30.0,
-        show_default="30",
-        help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
+        help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.  [default: 30]",
     )
     workers: int = _option(
         metavar="N",
@@ -212,7 +211,7 @@ class ServeOptions:
     audit_file: str | None = _in_file(
         name="audit",
         type=FILE,
-        help="File that gets a line for each decision of a user: see 'Security' in the docs.",
+        help="File that gets a line for each approval and denial: see 'Security' in the docs.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
@@ -235,7 +234,7 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Behaviour of the built-in chat if the user sends a message during a response: queue, steer or interrupt. "
+        help="On the built-in page, effect of a message during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -252,8 +251,7 @@ class ServeOptions:
     lease: float = _in_file(
         type=Seconds(min_open=True),
         default=15.0,
-        show_default="15",
-        help="With --run-log: seconds after which other workers take over the chats of a dead worker.",
+        help="With --run-log: seconds after which other workers take over the chats of a dead worker.  [default: 15]",
     )
     log_whole: tuple[str, ...] = _in_file(
         multiple=True, help="With --log-format json: loggers whose messages are written in full."

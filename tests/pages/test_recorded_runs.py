@@ -97,6 +97,8 @@ def test_a_recorded_run_is_played_and_stepped_through(browser: Browser, url: str
         assert int(position.input_value()) < int(stopped)
         position.focus()
         tab.keyboard.press("End")
+        expect(position).to_have_css("outline-style", "solid")
+        expect(position).to_have_css("border-radius", "6px")  # no corners
         expect(page.get_by_text("Booked")).to_be_visible()
 
 
@@ -133,7 +135,7 @@ def test_a_model_call_is_answered_only_when_its_answer_has_come(browser: Browser
 def test_a_failed_run_shows_its_error_as_the_live_page_does(browser: Browser, url: str, shots: Path) -> None:
     with opened_tab(browser, width=1280, height=800) as tab:
         drawn = drawn_at_each_position(tab, "failure", url)
-        error = "The connection to the provider of scripted was lost: try again."
+        error = "Lost the connection to the model. Try again."
         failing = [error in each["chat"] for each in drawn]
         assert True in failing
         page = tab.get_by_role("main", name="Page")

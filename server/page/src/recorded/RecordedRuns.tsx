@@ -54,7 +54,7 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
     <HostContext value={HOST}>
       <TooltipProvider delayDuration={400}>
         <div className="flex h-dvh flex-col overflow-hidden">
-          <header className="flex min-h-12 shrink-0 items-center gap-2 border-b px-3 py-1">
+          <header className="flex min-h-12 shrink-0 items-center gap-2 border-b px-3 py-1.5">
             <Mark />
             <h1 className="text-sm font-semibold max-sm:sr-only">Recorded runs</h1>
             <Select aria-label="Run" className="ms-auto max-w-full" value={name} onChange={({ target }) => choose(target.value)}>
