@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-Bj9z_mBG.js";

@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-_x7RXoW0.js";
