@@ -41,11 +41,13 @@ addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI })
 
 
 class Screen(TypedDict, total=False):
-    """Size of the window in CSS pixels (by default 1100 by 900), and its colour scheme (by default light)."""
+    """Size of the window in CSS pixels (by default 1100 by 900), its colour scheme (by default light), and the number
+    of pixels for each CSS pixel (by default 1)."""
 
     width: int
     height: int
     colors: Literal["light", "dark"]
+    scale: int
 
 
 @contextmanager
@@ -54,7 +56,12 @@ def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
     colors = screen.get("colors", "light")
     # Without motion: a click may miss what is being scrolled.
-    tab = browser.new_page(viewport=viewport, color_scheme=colors, reduced_motion="reduce")
+    tab = browser.new_page(
+        viewport=viewport,
+        color_scheme=colors,
+        reduced_motion="reduce",
+        device_scale_factor=screen.get("scale", 1),
+    )
     tab.set_default_timeout(HANG_MS)
     expect.set_options(timeout=HANG_MS)
     failures: list[str] = []

@@ -1,8 +1,8 @@
 """Hook of mkdocs that adjusts the layout of pages, and writes the version into their footer.
 
-The front page and the pages of source files have no columns beside them. A picture has a second one for the dark
-theme, if its file exists: ``page-dark.png`` beside ``page.png``. Long names in headings and tables get places
-where a line may break.
+The front page and the pages of source files have no columns beside them. A picture has others for the dark theme
+and for phones, if their files exist: ``page-dark.png`` and ``page-phone.png`` beside ``page.png``. Long names in
+headings and tables get places where a line may break.
 """
 
 import re
@@ -34,13 +34,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return the page with its pictures for both themes, and hide the columns that it does not need."""
+    """Return the page with all forms of its pictures, and hide the columns that it does not need."""
     name = page.file.src_uri
     if name == FRONT:
         page.meta["hide"] = ["navigation", "toc"]
     elif not (ROOT / DOCS / name).is_file():
         page.meta["hide"] = ["toc"]
-    return _PICTURE.sub(_for_both_themes, markdown)
+    return _PICTURE.sub(_all_forms, markdown)
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -53,11 +53,24 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     )
 
 
-def _for_both_themes(picture: re.Match[str]) -> str:
+def _all_forms(picture: re.Match[str]) -> str:
+    """Return the picture for each theme, on desktops and on phones."""
     text, path, name = picture.groups()
-    if not (ROOT / DOCS / f"{name}-dark.png").is_file():
+    if not _is_there(name, "-dark"):
         return picture[0]
-    return f"![{text}]({path}.png#only-light)\n![{text}]({path}-dark.png#only-dark)"
+    if not _is_there(name, "-phone"):
+        return _for_both_themes(text, path)
+    return "\n".join(
+        [_for_both_themes(text, path, "{ .on-desktop }"), _for_both_themes(text, f"{path}-phone", "{ .on-phone }")]
+    )
+
+
+def _for_both_themes(text: str, path: str, attributes: str = "") -> str:
+    return f"![{text}]({path}.png#only-light){attributes}\n![{text}]({path}-dark.png#only-dark){attributes}"
+
+
+def _is_there(name: str, form: str) -> bool:
+    return (ROOT / DOCS / f"{name}{form}.png").is_file()
 
 
 def breakable(name: str) -> str:

@@ -6,7 +6,7 @@ It needs Chromium, but no key: without ``GOOGLE_API_KEY`` the demo's agent alway
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
 TALL: Final[Screen] = {"width": 1120, "height": 852}
 WIDE: Final[Screen] = {"width": 1360, "height": 820}
 SMALL: Final[Screen] = {"width": 900, "height": 700}
-PHONE: Final[Screen] = {"width": 390, "height": 760}
+PHONE: Final[Screen] = {"width": 390, "height": 760, "scale": 2}
 APPROVE: Final = "Approve"
 
 
@@ -96,13 +96,11 @@ def edit_message(tab: Page) -> None:
 WEEKEND: Final = "Plan a weekend in Lisbon"
 KYOTO: Final = "Book two nights in Kyoto"
 SIGHTS: Final = "What is worth seeing in Kyoto?"
-PICTURES: Final[Mapping[str, Picture]] = {
+_OF_DEMO: Final[Mapping[str, Picture]] = {
     "start.png": Picture(DESKTOP),
     "start-dark.png": Picture(DESKTOP, dark=True),
     "page.png": Picture(TALL, WEEKEND, APPROVE),
     "page-dark.png": Picture(TALL, WEEKEND, APPROVE, dark=True),
-    "page-phone.png": Picture(PHONE, WEEKEND, APPROVE),
-    "page-phone-dark.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
     "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=last_card),
     "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=last_card),
     "progress.png": Picture(DESKTOP, WEEKEND, part=last_card, while_it_runs=progress_bar),
@@ -115,16 +113,32 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "steering-dark.png": Picture(SMALL, WEEKEND, dark=True, while_it_runs=progress_bar, before=queue_message),
     "versions.png": Picture(SMALL, SIGHTS, "Regenerate", before=edit_message),
     "versions-dark.png": Picture(SMALL, SIGHTS, "Regenerate", dark=True, before=edit_message),
+}
+
+
+def with_phones(pictures: Mapping[str, Picture]) -> dict[str, Picture]:
+    """Return the pictures, and each of them on a phone: ``page-phone.png`` for ``page.png``."""
+    phones = {
+        re.sub(r"(-dark)?\.png", r"-phone\g<0>", name): replace(picture, screen=PHONE)
+        for name, picture in pictures.items()
+    }
+    return {**pictures, **phones}
+
+
+PICTURES: Final[Mapping[str, Picture]] = {
+    **with_phones(_OF_DEMO),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
 }
 """Name -> picture of the demo."""
 
 DAY: Final = "Plan a day in Oslo"
-SUB_AGENTS: Final[Mapping[str, Picture]] = {
-    "sub-agents.png": Picture(DESKTOP, DAY, "Regenerate", part=first_card, before=unfold_card),
-    "sub-agents-dark.png": Picture(DESKTOP, DAY, "Regenerate", dark=True, part=first_card, before=unfold_card),
-}
+SUB_AGENTS: Final[Mapping[str, Picture]] = with_phones(
+    {
+        "sub-agents.png": Picture(DESKTOP, DAY, "Regenerate", part=first_card, before=unfold_card),
+        "sub-agents-dark.png": Picture(DESKTOP, DAY, "Regenerate", dark=True, part=first_card, before=unfold_card),
+    }
+)
 """Name -> picture for the page about sub-agents, which needs a different agent."""
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.adk._call_index import USER
+from stream_protocol.adk._known_call import USER
 
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
@@ -169,7 +169,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the remote ADK agent has sent this content before, or will send it again to report a failure."""
+        """True if the content of this message is in another message, or in a later event that reports a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":

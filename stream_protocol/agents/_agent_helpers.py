@@ -38,8 +38,8 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output,
-    which may contain anything, like user input.
+    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output. Like
+    user input, the output may contain anything.
 
     ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON schema of
     the arguments, which must have the type object; ``None`` for a tool without arguments. ``output_schema``: the JSON

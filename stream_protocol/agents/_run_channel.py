@@ -2,8 +2,8 @@
 
 A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
 agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool
-starts. For these, ``_SCOPES`` holds the channel by the ADK context of the tool call. Outside a ``ChatService`` there is
-no channel.
+starts. For these, ``_SCOPES`` maps the ADK context of a tool call to the channel. Outside a ``ChatService`` there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -101,12 +101,9 @@ def scope_of(context: Context) -> CallScope | None:
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` if there is no such call.
-
-    The agent of an ``AgentTool`` has its own invocation. So a call inside it has a different invocation id than the
-    outermost call.
-    """
+    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` without such a call."""
     outermost = _OUTERMOST.get()
+    # A call by the agent of an `AgentTool` has another invocation id than the `AgentTool` call.
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 
 

@@ -124,7 +124,7 @@ def mcp_progress(
 
     ADK calls this function for each call of a tool. The client then gets the progress notifications of the MCP server
     as parts ``data-adk-progress``, like those of ``report_progress``. Returns ``None`` outside a tool call. Raises
-    ``StreamProtocolError`` for arguments of wrong types, which ADK never passes.
+    ``StreamProtocolError`` for arguments of wrong types.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:
@@ -153,11 +153,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of the tool call of ``context``. Returns ``None`` outside a tool call.
-
-    The returned function may be called in a task of the MCP client, which may belong to another run. So the channel of
-    the tool call is looked up in advance.
-    """
+    """Return a function that sends the progress of the tool call of ``context``; ``None`` outside a tool call."""
+    # Looked up now, because the MCP client may call the function in a task of another run.
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
     call_id = shown.function_call_id

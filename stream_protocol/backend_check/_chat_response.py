@@ -113,7 +113,7 @@ class ChatResponse:
 
     async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
         """Read the response to its end, or until ``until`` returns True. ``pause``: seconds to wait after each received
-        part.
+        piece of the body.
         """
         while not self.ended and not until(self):
             try:
@@ -165,7 +165,7 @@ class ChatResponse:
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed on the stream, or got an ``error`` chunk."""
+        """Raise ``BrokenError`` if the client could not process the stream, or got an ``error`` chunk."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 

@@ -25,7 +25,9 @@ async def _reload(backend: Backend) -> None:
 
 
 def _newest(chat: Chat) -> list[tuple[str, str]]:
-    """Return the role and the text of the last messages. Messages before them, such as a greeting, are left out."""
+    """Return the role and the text of the messages of this check. Messages before them, such as a greeting, are left
+    out.
+    """
     return [(message["role"], text_of(message)) for message in chat.messages[-2 * TURNS :]]
 
 

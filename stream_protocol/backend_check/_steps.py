@@ -37,8 +37,8 @@ async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse]
     """Send the prompts for a feature until a response uses the feature. Return the chat with this response.
 
     ``shows``: returns True for a response that uses the feature. ``missing``: a noun for the error text. Raises
-    ``NotOfferedError`` if no response uses the feature. If a response is broken, only the first check of this feature
-    raises ``BrokenError``.
+    ``NotOfferedError`` if no response uses the feature. If a response is broken, the first check of this feature raises
+    ``BrokenError``, and later checks raise ``NotOfferedError``.
     """
     prompts = backend.prompts(feature)
     for prompt in prompts:
@@ -72,8 +72,8 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
-    """Context manager that sends the prompt for the feature ``long``. Yields the response as soon as it contains
-    text.
+    """Context manager that sends the prompt for the feature ``long`` (a long reply). Yields the response as soon as it
+    contains text.
     """
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
@@ -84,8 +84,8 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
 
 
 async def read_beginning(response: ChatResponse, chat: Chat) -> None:
-    """Read a response until it contains text. Raise ``BrokenError`` if it is invalid. ``response``: answers the prompt
-    for the feature ``long``.
+    """Read the response to the prompt for the feature ``long`` (a long reply), until it contains text. Raise
+    ``BrokenError`` for an invalid response.
     """
     await response.require_stream()
     await response.read(until=has_text)

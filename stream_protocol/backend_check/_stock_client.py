@@ -37,7 +37,7 @@ SLOW_SECONDS: Final = 0.05
 
 
 class Backend:
-    """The server that is checked, the settings, and facts that all checks share."""
+    """The server that is checked, the settings, and data that all checks share, such as the prompts that worked."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[s
 
 
 class StreamRuleError(BrokenError):
-    """Raised if a stream breaks rules of ``check``. The text describes the first broken rule."""
+    """Raised if a stream breaks rules of ``adk-ui-stream check``. The text describes the first broken rule."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")

@@ -144,7 +144,7 @@ class Pace(FloatParam):
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional names of speeds. The value of each is its factor."""
+        """``others``: additional names with their factors, such as ``held=0.0``."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

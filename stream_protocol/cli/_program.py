@@ -152,9 +152,9 @@ class DocumentedCommand(click.Command):
     """Command whose help ends with examples, and may have its options in sections.
 
     ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
-    section to its heading. ``in_file``: the options that are read from a file, by their keys. ``common``: the names of
-    the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options of other commands whose
-    effect this command always has.
+    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
+    ``--inspect`` that this command lacks, because it always acts as if they were set.
     """
 
     context_class = HelpContext
@@ -314,8 +314,8 @@ def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> 
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error text for an unknown option. It names the command or the file that has this option, or
-    a similar option.
+    """Return the end of the error text for an unknown option. It names the command or the file to
+    which the option belongs. If there is none, it names a similar option.
     """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):

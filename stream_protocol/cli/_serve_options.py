@@ -88,8 +88,7 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401. All hosts are accepted "
-        "unless you set --allowed-host.",
+        help="Header in which your proxy sends the user's name; requests without it get 401.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
@@ -97,7 +96,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts if --host is not 127.0.0.1]",
+        "[default: only localhost; all hosts if a proxy sends the user, or if --host is not a loopback address]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -147,8 +146,7 @@ class ServeOptions:
     drain: float = _option(
         type=Seconds(),
         default=30.0,
-        show_default="30",
-        help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
+        help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.  [default: 30]",
     )
     workers: int = _option(
         metavar="N",
@@ -213,11 +211,11 @@ class ServeOptions:
     audit_file: str | None = _in_file(
         name="audit",
         type=FILE,
-        help="File that gets a line for each decision of a user: see 'Security' in the docs.",
+        help="File that gets a line for each approval and denial: see 'Security' in the docs.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues while no client reads its response.  [default: to its end]",
+        help="Seconds after which a run without a connected client is stopped.  [default: never]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
@@ -236,7 +234,7 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. "
+        help="On the built-in page, effect of a message during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -253,8 +251,7 @@ class ServeOptions:
     lease: float = _in_file(
         type=Seconds(min_open=True),
         default=15.0,
-        show_default="15",
-        help="With --run-log: seconds after which other workers take over the chats of a dead worker.",
+        help="With --run-log: seconds after which other workers take over the chats of a dead worker.  [default: 15]",
     )
     log_whole: tuple[str, ...] = _in_file(
         multiple=True, help="With --log-format json: loggers whose messages are written in full."
@@ -263,7 +260,9 @@ class ServeOptions:
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
     max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum number of requests of one user in a minute, without requests to stop.", **_COUNT
+        default=1200,
+        help="Maximum number of requests of one user in a minute. Stop requests are not counted.",
+        **_COUNT,
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of keys or tables, for deployments that share a store.  "
@@ -296,12 +295,12 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that are read from ``pyproject.toml``, by their keys."""
+    """Return the options that only ``pyproject.toml`` sets, as a dictionary from key to option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return the headings of the help, by the first option below each heading."""
+    """Return a dictionary from the first option of each section of the help to the section's heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 

@@ -24,8 +24,8 @@ def show_screen(
 ) -> None:
     """Print the headline, the links and the rows. ``links`` and ``rows``: dictionaries from label to text.
 
-    ``missing``: a sentence for each missing API key or package. If stdout is not a terminal, the output is easy to
-    parse: each row is one line, and the headline ends with ``url``.
+    ``missing``: a sentence for each missing API key or package. If stdout is not a terminal, each row is one line, and
+    the headline ends with the server's ``url``.
     """
     color = color_choice()  # child processes of `--reload` have no click context with this choice
     on_terminal = sys.stdout.isatty()

@@ -135,8 +135,8 @@ class _Conversation:
         self.failed = 0
 
     async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text as a user message, and read the reply. ``approve``: True to approve, False to deny each tool
-        call that needs approval. ``None``: send no answer.
+        """Send each text as a user message, and read the reply. ``approve``: True to approve each tool call that needs
+        approval, False to deny it, ``None`` to send no answer.
         """
         for number, text in enumerate(texts, 1):
             message: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}

@@ -130,8 +130,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """Iterable of a turn's items. Iterating also collects the user's texts, and tells the transcript the agent's
-    name.
+    """Iterable of a recorded turn's items. Iterating also collects the user's texts, and sets ``agent`` of the
+    transcript.
     """
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:

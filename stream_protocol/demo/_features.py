@@ -185,14 +185,14 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Simulates a model that fails at the first attempt in each chat."""
+    """Simulates a model that fails at every second attempt in a chat, beginning with the first."""
 
     def __init__(self) -> None:
         self._failed: set[str] = set()
         """The ids of the chats whose last attempt failed."""
 
     def fail(self, question: Question) -> list[Step]:
-        """Scripted reply with an error: first half a sentence and an error, then, after a retry, the whole sentence."""
+        """Scripted reply with an error after half of the sentence. After a retry, the reply has the whole sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -64,5 +64,7 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """Scripted reply that asks the user for a city. Other replies use it if the message names no city."""
+    """Scripted reply that asks the user for a city. Other replies call this function if the user's message names no
+    city.
+    """
     return [f"Which city? I know {', '.join(HOTELS)}."]

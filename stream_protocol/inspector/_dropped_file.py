@@ -107,15 +107,15 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """Return the findings of ``adk-ui-stream check`` for a recording. Chunks have the numbers of
+    """Return the findings of ``adk-ui-stream check`` for a recording. Chunks have the same numbers as in
     ``numbered_entries``.
     """
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions for which the page
-    shows streams.
+    """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions of the streams on
+    the page. Only a finding for all these versions has the ``number`` of its chunk.
     """
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):

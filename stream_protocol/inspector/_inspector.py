@@ -49,8 +49,8 @@ class Inspector:
     ``inspector_routes`` send them to the page.
 
     ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the number
-    of users. Above a limit, the oldest turn of the user, or the least recently active user, is dropped. If a single
-    turn is too large, only its beginning is kept.
+    of users. If a user's turns exceed a limit, the oldest turn is dropped. Above ``max_users``, the least recently
+    active user is dropped. If a single turn is too large, only its beginning is kept.
     """
 
     def __init__(

@@ -51,9 +51,9 @@ def inspector_routes(
     - ``GET {path}/{id}/inspect/findings``: the findings of ``adk-ui-stream check`` for the chat.
     - ``GET /api/inspect/agents``: the service's agent and its sub-agents, with models, tools and descriptions.
     - ``GET /api/inspect/rules``: the rules of ``adk-ui-stream check``.
-    - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the same data for a file in the
-      body. The file is a recording in any format, or a captured stream, and is not stored. ``?session=ID`` selects one
-      of its sessions.
+    - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the entries, the recording and the
+      test of a file in the body. The file is a recording in any format, or a captured stream, and is not stored.
+      ``?session=ID`` selects one of its sessions.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")

@@ -46,7 +46,7 @@ class InspectedChats(Chats):
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """Return the sent entries with a number above ``after``, as ``{"entries": […], "next": 7}``.
+        """Return the replayed entries with a number above ``after``, as ``{"entries": […], "next": 7}``.
 
         ``next``: the value of ``after`` for the next request. While a turn is being replayed, only entries up to its
         last sent chunk are included.

@@ -89,8 +89,8 @@ class ModelCalls(BasePlugin):
         """Reports the end of a model call. ``event``: an event from this call, as JSON. If a callback of the app has
         changed the prompt, the prompt is reported again.
 
-        The plugin reads the model's responses from events, because it must not have an ``after_model_callback``. With
-        such a plugin, agents inside tool calls would not stream their texts.
+        The plugin has no ``after_model_callback``: with this callback, agents inside tool calls would not stream their
+        texts.
         """
         event = _innermost(event)
         call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
@@ -115,9 +115,7 @@ class ModelCalls(BasePlugin):
 
 
 def _innermost(event: dict[str, Any]) -> dict[str, Any]:
-    """Return ``event``, or the event of a nested agent that ``event`` carries. With several levels, the innermost event
-    is returned.
-    """
+    """Return the event of the innermost nested agent that ``event`` contains; ``event`` itself if it contains none."""
     while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
         event = carried.get("event") or {}
     return event

@@ -69,9 +69,9 @@ def exposure_warning(listener: socket.socket) -> str | None:
 class AllowedHosts:
     """ASGI middleware that refuses a request with 403 if its ``Host`` header is not allowed.
 
-    A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
-    health check sends such an address. An address is safe, because DNS rebinding needs a host name. ``names``: host
-    names or addresses, without a port. ``.example.com`` includes all subdomains.
+    A ``Host`` may be a loopback name, one of ``names``, or the address to which the client has connected. A load
+    balancer's health check sends such an address. An address is safe, because DNS rebinding needs a host name.
+    ``names``: host names or addresses, without a port. ``.example.com`` includes all subdomains.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:

@@ -32,8 +32,8 @@ async def tune_gc() -> None:
     """Loads the modules that a run needs, and excludes all objects that now exist from garbage collection.
 
     ADK loads about 200,000 objects, which stay until the process ends. Each full collection would scan them for 100 ms
-    or more, while all chats wait. ADK loads many modules only at its first run. So this function first runs an agent
-    with a fake model, in memory.
+    or more, while all chats wait. ADK loads many modules only at its first run. So this function runs an agent with a
+    fake model, in memory.
 
     Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process has a higher
     threshold or no automatic collection, this setting stays.

@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 This library marks quotations of a chat in its own log records with ``Quoting``. Other packages may log a prompt, a
-reply or a tool's arguments, even in the text of an exception. So a message of another package is written only if it is
-a literal in the source code, and without its arguments.
+reply or a tool's arguments, even in the text of an exception. So a message of another package is written without its
+arguments, and only if it is a literal in the source code.
 """
 
 import inspect

@@ -29,8 +29,8 @@ def log_to_terminal(
     these warnings, and indented tracebacks below the errors.
 
     With ``"json"``, each record is printed as one line of JSON, with the ids of its chat, run, user and trace. The log
-    also has a line for the end of each run. No line quotes a chat. A message of another package is printed only if it
-    is a literal in the source code, and without its arguments. ``whole``: names of loggers whose records are printed
+    also has a line for the end of each run. No line quotes a chat. A message of another package is printed without its
+    arguments, and only if it is a literal in the source code. ``whole``: names of loggers whose records are printed
     completely. Uncaught exceptions and Python's warnings also become lines of JSON. ``verbose`` adds this library's
     debug records.
 

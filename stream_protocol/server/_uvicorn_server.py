@@ -75,12 +75,12 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends all streams before it waits for their connections to close.
 
-    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. This
-    includes responses of runs at other workers. As soon as no request is left, the server closes its sockets, its idle
-    connections and the service.
+    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. Responses
+    of runs that other workers execute also continue. As soon as no request is left, the server closes its sockets, its
+    idle connections and the service.
 
-    After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server does not wait until the runs have ended. After a
-    second signal, it stops waiting, and the process ends soon.
+    After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server stops the runs immediately. After a second signal,
+    it no longer waits for open connections, and the process ends soon.
     """
 
     ends_streams: Final = True
@@ -111,7 +111,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. Afterwards, this object handles asyncio's errors about connections."""
+        """Starts the server. Also limits how often asyncio logs that the process has too many open files."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -124,9 +124,9 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Waits until the runs have ended, at most ``drain`` seconds, and then stops the server.
 
-        The server first refuses connections, so that no request arrives after the stores are closed. It then closes the
-        service, and clients of unfinished runs get an ``abort`` chunk. uvicorn itself would close the service only
-        after all responses have ended.
+        After this wait, the server refuses connections, so that no request arrives after the stores are closed. It then
+        closes the service, and clients of unfinished runs get an ``abort`` chunk. uvicorn itself would close the
+        service only after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -259,7 +259,7 @@ def rare_records() -> Iterator[None]:
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
     """Context manager: handles SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
-    after ``nohup``, it stays ignored.
+    after ``nohup``, the signal stays ignored.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:

@@ -142,8 +142,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return events with the answers in the same request, and with responses to denied calls. The caller appends these
-    events first, and then the user's message.
+    """Return events with the request's answers to pending calls, and with responses to denied calls. The caller
+    appends these events, and then the user's message.
 
     The response to the request does not show these events, because they belong to the previous assistant message.
     """

@@ -60,9 +60,9 @@ class StreamMatcher:
     ) -> None:
         """Replay the recording, and compare its stream with the expected stream.
 
-        ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, pass new responses of
-        the agent, one for each turn. With ``chunks``, the comparison ignores streamed arguments, the model's name,
-        usage, signatures, and how texts are split.
+        ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, pass the concatenated
+        chunks of new responses, one response for each turn. With ``chunks``, the comparison ignores streamed arguments,
+        the model's name, usage, signatures, and how texts are split.
 
         ``variant``: the name of a second expected stream, ``booking.VARIANT.expected.jsonl``, for a test with different
         ``options``.

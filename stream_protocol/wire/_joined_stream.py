@@ -47,8 +47,8 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The SSE events at the end that later deltas and outputs may still change. They follow the events in
-        ``complete``.
+        """The last SSE events of the stream, after those in ``complete``. Later deltas and outputs may still change
+        them.
         """
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 

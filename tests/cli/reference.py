@@ -34,7 +34,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`serve` reads further options from `pyproject.toml`, where `init` lists them all. For example:
+`serve` reads further options from `pyproject.toml`. The file that `init` creates lists all of them. For example:
 
 ```toml
 [tool.adk-ui-stream.serve]

@@ -198,6 +198,15 @@ async def test_the_readmes_app_answers() -> None:
     assert "Hello" in await ask(scope["app"])
 
 
+async def test_the_readmes_tool_waits_for_its_approval() -> None:
+    app = app_of(block("README.md", "chat_router("), [Call("book_trip", {"city": "Kyoto", "nights": 2})], ["Booked."])
+    asked = await posted(app, BODY)
+    ran = await posted(
+        app, answered(asked[0]["messageId"], approval(*only(asked, "tool-approval-request"), approved=True))
+    )
+    assert [chunk["output"] for chunk in only(ran, "tool-output-available")] == [{"reference": "Kyoto-2"}]
+
+
 async def test_a_tool_waits_for_its_approval() -> None:
     code = block("docs/approvals.md", "tools=[FunctionTool(book_trip, require_confirmation=True)]")
     app = app_of(code, [Call("book_trip", KYOTO)], ["Booked."])

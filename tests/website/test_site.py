@@ -53,6 +53,28 @@ WIDER_THAN_THE_COLUMN: Final = """() => {
 AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
 VIOLATIONS: Final = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes[0].html])"
 
+NAMES: Final = "images => images.map(image => new URL(image.src).pathname.split('/').pop())"
+
+COLORS: Final = """button => {
+    const numbers = color => color.match(/[\\d.]+/g).map(Number);
+    return [button, button.parentElement].map((each, index) =>
+        numbers(getComputedStyle(each)[index ? "backgroundColor" : "color"]));
+}"""
+"""The colors of a button and of the ground below it. A color that is not opaque has a fourth number."""
+
+GAPS: Final = """() => [...document.querySelectorAll("article p > code, article li > code")].flatMap(code => {
+    const after = code.nextSibling;
+    if (after?.nodeType !== Node.TEXT_NODE || !/^[.,:;]/.test(after.data)) return [];
+    const [inside, mark] = [code, after].map(node => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        if (node === after) range.setEnd(after, 1);
+        return [...range.getClientRects()].at(-1);
+    });
+    return Math.abs(mark.bottom - inside.bottom) < 12 ? [mark.left - inside.right] : [];
+})"""
+"""Pixels between the text of inline code and the punctuation mark after it, on one line."""
+
 BROKEN: Final = "images => images.filter(({ naturalWidth }) => !naturalWidth).map(({ src }) => src)"
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
@@ -148,11 +170,60 @@ def test_code_and_tables_show_that_they_scroll(browser: Browser, url: str) -> No
         expect(tab.locator("article pre > code").first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
-def test_the_front_page_shows_a_phone_on_a_phone(browser: Browser, url: str) -> None:
-    for width, shown in ((1280, "The built-in chat"), (390, "The built-in chat on a phone")):
-        with opened_tab(browser, width=width, height=844) as tab:
-            tab.goto(url)
-            assert tab.locator(".hero img:visible").evaluate_all("all => all.map(each => each.alt)") == [shown]
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_a_phone_gets_pictures_of_a_phone(browser: Browser, url: str, colors: Literal["light", "dark"]) -> None:
+    suffix = "-dark" if colors == "dark" else ""
+    pages = {"": "page", "approvals/": "approval", "client-tools/": "form", "sub-agents/": "sub-agents"}
+    for width, form in ((1280, ""), (390, "-phone")):
+        with opened_tab(browser, width=width, height=844, colors=colors) as tab:
+            for page, name in pages.items():
+                tab.goto(url + page)
+                shown = tab.locator(f"article img[src*='images/{name}']:visible").evaluate_all(NAMES)
+                assert shown == [f"{name}{form}{suffix}.png"]
+
+
+def contrast(colors: list[list[float]]) -> float:
+    """Return the contrast of two colors, each with red, green and blue from 0 to 255, as WCAG 2 defines it."""
+
+    def luminance(color: list[float]) -> float:
+        linear = [each / 3294.6 if each <= 10 else ((each / 255 + 0.055) / 1.055) ** 2.4 for each in color[:3]]
+        return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+    darker, lighter = sorted(map(luminance, colors))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_the_button_that_copies_code_can_be_seen(browser: Browser, url: str, colors: Literal["light", "dark"]) -> None:
+    with opened_tab(browser, colors=colors) as tab:
+        tab.goto(f"{url}install/")
+        button = tab.locator(".md-code__button").first
+        for act in (lambda: None, button.hover, button.focus, button.click):
+            act()
+            shown = button.evaluate(COLORS)
+            assert len(shown[1]) == 3, "its ground hides the code below"
+            assert contrast(shown) >= 3
+
+
+def test_punctuation_stands_close_to_code(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as tab:
+        tab.goto(f"{url}quick-start/")
+        gaps = tab.evaluate(GAPS)
+        assert len(gaps) > 10
+        assert max(gaps) <= 2.5
+
+
+def test_the_headings_of_a_page_are_called_on_this_page(url: str) -> None:
+    text = httpx.get(f"{url}quick-start/").text
+    assert "On this page" in text
+    assert "Table of contents" not in text
+
+
+def test_a_hit_of_the_search_shows_no_keywords(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1440) as tab:
+        tab.goto(f"{url}?q=approval")
+        tab.locator(".md-search-result__item").first.wait_for()
+        assert tab.locator(".md-search-result .md-tag:visible").count() == 0
 
 
 def test_the_second_hit_of_a_search_is_in_view(browser: Browser, url: str) -> None:
@@ -296,7 +367,10 @@ GROUPS: Final = ({"React", "Vue", "Svelte"}, {"FastAPI", "Starlette", "Django", 
 
 def test_a_picture_is_that_of_the_theme(url: str) -> None:
     page = httpx.get(f"{url}quick-start/").text
-    assert re.findall(r'src="\.\./images/(start[^"]*)"', page) == ["start.png#only-light", "start-dark.png#only-dark"]
+    assert re.findall(r'src="\.\./images/(start[^"]*)"', page) == [
+        *("start.png#only-light", "start-dark.png#only-dark"),
+        *("start-phone.png#only-light", "start-phone-dark.png#only-dark"),
+    ]
 
 
 def test_each_page_shows_its_files_also_in_tabs() -> None:

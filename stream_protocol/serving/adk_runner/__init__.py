@@ -10,7 +10,7 @@ Where to change what:
 - ``_delegating_sessions``: session services that wrap another session service.
 - ``_load_target``: loads the agent that a command line names.
 - ``_load_errors``: formats the exceptions of an agent's code.
-- ``_target_advice``: error messages and suggestions for a wrong name.
+- ``_target_advice``: error messages for a name that is not an agent.
 - ``_agent_search``: searches folders for agents to suggest, with limits.
 - ``_source_targets``: finds agents in source files, without running the files.
 - ``_session_services``: creates session services from URIs.

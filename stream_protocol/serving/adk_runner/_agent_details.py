@@ -34,7 +34,7 @@ class UsedModels:
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:
-    """Return the distinct model names of an agent's tree, without creating a model."""
+    """Return the names of all models in the tree of agents, each once. Creates no model."""
     agents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
     named = dict.fromkeys(agent.model if isinstance(agent.model, str) else agent.model.model for agent in agents)
     named.pop("", None)  # an agent without a model inherits its parent's model
@@ -60,9 +60,7 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _missing_keys(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each missing API key. If a model library cannot create its client, its exception is
-    raised.
-    """
+    """Yield a sentence for each missing API key."""
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
             with silenced("asyncio"):  # asyncio reports a client that google-genai could not create
@@ -81,7 +79,7 @@ class ToolInfo(TypedDict):
 
 
 def tool_infos(root: BaseNode) -> list[ToolInfo]:
-    """Describe the agent's own tools. Toolsets are left out, because listing their tools may need a request."""
+    """Describe the tools of the root agent. Toolsets are left out, because listing their tools may need a request."""
     tools = root.tools if isinstance(root, LlmAgent) else []
     return [
         ToolInfo(name=_name(tool), description=_first_sentence(_description(tool)))

@@ -12,11 +12,10 @@ from typing import Final
 from stream_protocol.serving.adk_runner._source_targets import (
     AGENT_FILES,
     is_agent_folder,
-    is_file,
-    is_folder,
     module_name,
     source_targets,
 )
+from stream_protocol.serving.base import is_file, is_folder
 
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 
@@ -54,8 +53,8 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def file_targets(folder: Path) -> list[str]:
-    """Return the targets of the Python files directly in ``folder``, as ``module:attribute``. Python must be able to
-    import each module from the working directory.
+    """Return the targets of the Python files directly in ``folder``, as ``module:attribute``. Files that Python cannot
+    import from the working directory are left out.
     """
     return [target for file in islice(_Search().python_files(folder), _MAX_FOLDERS) for target in targets_of(file)]
 
@@ -74,8 +73,8 @@ def is_below(folder: Path, root: Path) -> bool:
 
 
 class _Search:
-    """One search, with limits for its time and the number of folders and files. An unreadable or forbidden folder
-    counts as empty.
+    """One search, with limits for its time and the number of folders and files. An unreadable folder counts as empty,
+    and so does a system folder.
     """
 
     def __init__(self) -> None:
@@ -121,7 +120,7 @@ class _Search:
 
 
 def _may_be_searched(folder: Path) -> bool:
-    """Return False for system folders and for the parents of the user's home. These contain files of other users."""
+    """Return False for system folders and for the parents of the user's home. They may contain files of other users."""
     real = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(Path("~").expanduser()))
     return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)

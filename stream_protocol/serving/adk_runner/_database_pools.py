@@ -70,7 +70,7 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 async def check_pooler(service: BaseSessionService) -> None:
     """Raises ``PoolerError`` if a pooler runs each transaction on a different connection.
 
-    With such a pooler, settings of a connection and prepared statements are lost after a transaction. The check uses
+    With such a pooler, a connection's settings and prepared statements are lost after a transaction. The check uses
     ``LISTEN`` and ``NOTIFY``. A server that refuses ``LISTEN``, such as a standby, is not checked.
     """
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that passes all calls on to the session service ``sessions``. Other attributes are also those of
-    ``sessions``, because an app's tools may use them.
+    """Session service that passes all calls on to the session service ``sessions``. It also offers all other attributes
+    of ``sessions``, for the app's tools.
     """
 
     def __init__(self, sessions: BaseSessionService) -> None:
@@ -61,9 +61,6 @@ class DelegatingSessions(BaseSessionService):
 class ObservedSessions(DelegatingSessions):
     """Session service that reports each complete (not partial) event before and after it is stored in ``sessions``.
 
-    ADK and a steering message may append to one ``Session`` object at the same time. A lock orders the two writes,
-    because ``sessions`` refuses an event if the ``Session`` object is outdated.
-
     ``before_storing``: called before an event is stored. If it raises, the event is not stored. ``stored``: called with
     each stored event.
     """
@@ -77,10 +74,11 @@ class ObservedSessions(DelegatingSessions):
         super().__init__(sessions)
         self._before_storing = before_storing
         self._stored = stored
+        # ADK and the `SteeringInbox` may append to one `Session` object at the same time.
         self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event. A cancelled caller first waits until the event is stored."""
+        """Stores the event. If the caller is cancelled, the method first waits until the event is stored."""
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:
@@ -107,12 +105,10 @@ class OrderedSessions(DelegatingSessions):
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event. Also updates the list of calls that wait for the client, which is part of the state: see
-    ``update_awaited``.
+    """Stores the event. Also updates the state's list of tool calls that wait for the client (``update_awaited``).
 
-    If the event is older than the session's last event, its time is first set to a later time. This is needed because
-    stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
-    of two workers differ.
+    An event older than the session's last event gets a later time, because stores sort events by time. Older events
+    occur because ADK takes the time before the model call, and because the clocks of workers differ.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6

@@ -33,7 +33,7 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 class MemorySessionService(InMemorySessionService):
     """Session service in the memory of this process, whose reads do not block the event loop.
 
-    Other tasks may change sessions while ``list_sessions`` runs.
+    The result of ``list_sessions`` may lack a change that another task makes during the call.
     """
 
     async def get_session(
@@ -71,7 +71,7 @@ class MemorySessionService(InMemorySessionService):
             copy.events = list(events)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Returns the sessions without their events. The session that was updated first comes first."""
+        """Returns the sessions without their events, in the order of their last updates."""
         if user_id is None:
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []

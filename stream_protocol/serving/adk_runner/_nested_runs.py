@@ -2,8 +2,8 @@
 
 The events of a nested agent are added to the response of the run, and stored with the response of the tool call.
 ``AgentTool`` passes the outer runner's plugins to the nested runner, so ADK also calls this library's plugin for the
-nested run. Inside an ``AgentTool`` call, the current ``RunChannel`` is the call's ``NestedCall``. It tells the plugin
-which tool call contains the nested run.
+nested run. Inside an ``AgentTool`` call, ``run_channel()`` returns the call's ``NestedCall``. From this object, the
+plugin learns which tool call contains the nested run.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ class NestedCall:
         """Adds an event of the nested agent to the response. Also keeps the event for the session, unless it is
         partial.
 
-        The app's plugins have already changed the event. After the run was stopped, an event is added only if its tool
-        responses contain the stored events of a deeper nested agent. ``stopped_responses`` then replaces the content of
-        these responses, because clients got no output of these calls.
+        The app's plugins have already changed the event. After a stop of the run, most events are dropped. An event is
+        still added if its tool responses contain the events of a deeper nested agent, but without the tools' outputs
+        (``stopped_responses``).
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -141,8 +141,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is executed
-        again without running the nested agent again.
+        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is repeated
+        but the nested agent is not.
         """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
@@ -199,7 +199,9 @@ class NestedRuns:
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Starts to pass on the events of the nested agent's invocation. Does nothing outside an ``AgentTool`` call."""
+        """Passes the events of the nested agent's invocation to the ``NestedCall`` from now on. Does nothing outside an
+        ``AgentTool`` call.
+        """
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -222,11 +224,9 @@ class NestedRuns:
 def _observe(context: InvocationContext, call: NestedCall) -> None:
     """Pass the events of a nested agent's invocation to ``call``, after the app's plugins have changed the events.
 
-    The unchanged events must not be passed, because a plugin may remove private data. This function replaces the
-    invocation's plugin manager. ``AgentTool`` creates a plugin manager for each call, so the replacement affects only
-    this call.
+    The unchanged events must not be passed, because a plugin may remove private data.
     """
-    manager = copy(context.plugin_manager)
+    manager = copy(context.plugin_manager)  # `AgentTool` creates a plugin manager for each call
     run_callbacks = manager.run_on_event_callback
 
     async def run_on_event_callback(*, invocation_context: InvocationContext, event: Event) -> Event | None:
@@ -240,8 +240,8 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return ``event`` with the fields of ``changed``, the event that a plugin has returned for it. ADK merges them in
-    the same way.
+    """Return ``event`` with the fields of ``changed``, an event that a plugin has returned. Merges the two events like
+    ADK.
     """
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})

@@ -114,8 +114,8 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes that the tool raised an exception. ADK also calls this method for parallel calls, which ADK then
-        cancels. A cancelled call is not noted.
+        """Notes that the tool raised an exception. If one of several parallel calls raises, ADK cancels the others, and
+        also calls this method for them. Cancelled calls are not noted.
         """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
@@ -154,8 +154,7 @@ class RunPlugin(BasePlugin):
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
         """Store the clients' changes of the session state before the next model call.
 
-        If the changes cannot be read, they stay unapplied. The next call of this method, or the next run, then applies
-        them.
+        If the changes cannot be read, the next call of this method, or the next run, applies them.
         """
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):

@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class ServedRunner:
     """The runner of a service. ``is_own``: True if the service has created the runner, and so must close it.
 
-    Closing a runner also closes its toolsets and plugins. If several services share a toolset or a plugin, the service
-    that closes last closes its runner.
+    Closing a runner also closes its toolsets and plugins. So while another service uses one of the toolsets or plugins,
+    ``aclose`` does not close the runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

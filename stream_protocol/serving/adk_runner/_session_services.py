@@ -135,8 +135,8 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 async def _complete_tables(uri: str) -> None:
     """Write ADK's schema version into the database if the version is missing.
 
-    ADK creates its tables and writes the version in two transactions. If a worker dies between the two, no other worker
-    can start.
+    ADK creates its tables in one transaction, and writes the version in another. If a worker dies between the two
+    transactions, no other worker can start.
     """
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY

@@ -178,8 +178,8 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests the SQLite URI of ``path``. If the file cannot be a store, the sentence has an
-    example.
+    """Return a sentence that suggests the SQLite URI of ``path``. If no database file can have this path, the sentence
+    shows an example of a URI instead.
     """
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:

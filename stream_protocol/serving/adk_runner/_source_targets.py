@@ -18,6 +18,7 @@ from google.adk.apps import App
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
+from stream_protocol.serving.base import is_file, is_folder
 from stream_protocol.serving.errors import located_text
 
 TARGETS: Final = (BaseNode, App, Runner)
@@ -41,7 +42,9 @@ Binding = ast.expr | ast.stmt | str
 
 
 class SourceError(ValueError):
-    """Raised if a Python file cannot be imported. ``str(error)``: the reason."""
+    """Raised if an import of the Python file would fail, for example because of a syntax error or a missing package.
+    ``str(error)``: the reason.
+    """
 
 
 def source_targets(file: Path, root: Path) -> dict[str, type]:
@@ -58,8 +61,8 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets of a Python file, like ``source_targets``. Raise ``SourceError`` if the file cannot be
-    imported.
+    """Return the targets of a Python file, like ``source_targets``. Raise ``SourceError`` if an import of the file
+    would fail.
     """
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
@@ -81,23 +84,6 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
     return _Scope(tree, file, root, importing | {file.resolve()})
 
 
-def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
-    folder.
-    """
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 def is_agent_folder(folder: Path) -> bool:
     """Return True if ADK would load the folder as an agent. Runs no code of the folder."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
@@ -114,8 +100,8 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``. Returns ``None`` if no such module is loaded, or if it is
-    inside ``place``.
+    """Return the path of the loaded module called ``name``; ``None`` if no such module is loaded, or if the module is
+    in the folder ``place``.
     """
     module = sys.modules.get(name)
     if module is None:
@@ -252,7 +238,9 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file of the app that should define the dotted name; ``None`` for a name of an installed module."""
+        """Return the app's source file of an imported name, such as ``tools.py`` for ``.tools.search``; ``None`` for an
+        installed module.
+        """
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)

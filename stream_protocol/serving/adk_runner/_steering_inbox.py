@@ -89,11 +89,10 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Prepares the inbox before the run starts: sets the client's context, and adds steering messages from the
-        session.
+        """Prepares the inbox before the run starts. ``context``: the client's context for the run.
 
-        ``waiting``: the messages that the session contains as accepted. ``delivered``: the ids of messages that earlier
-        runs have read. ``taken_in``: the events with messages that an earlier execution of this run has read.
+        ``waiting``: the accepted messages that the session contains. ``delivered``: the ids of messages that earlier
+        runs have read. ``taken_in``: the session's events for messages that an earlier execution of this run has read.
 
         ``earlier``: the earlier executions of this run, or ``None``. A repeated model call gets its stored result, so
         new messages wait for the first model call that is not repeated.
@@ -129,7 +128,7 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all messages from now on. A second call does not change the reason."""
+        """Refuses all messages from now on, with the reason ``refusal``. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
@@ -147,7 +146,7 @@ class SteeringInbox:
 
         Cancelling the caller does not cancel the storing. If storing then fails, the error is ignored. ``context``: the
         client's context that came with the message. ``holds_lease``: returns True if this worker still has the right to
-        execute the chat's run. Without this right, the reply is ``left``.
+        execute the chat's run. If it returns False, the message is not stored, and ``receive`` returns ``"left"``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)

@@ -29,13 +29,12 @@ from stream_protocol.serving.adk_runner._source_targets import (
     TARGETS,
     SourceError,
     is_agent_folder,
-    is_file,
-    is_folder,
     other_module,
     read_targets,
     source_of,
     source_targets,
 )
+from stream_protocol.serving.base import is_file, is_folder
 
 _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
@@ -241,8 +240,8 @@ def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package. If the package's folder is an agent, this is the folder's path; otherwise the
-    targets in the package's module ``agent``.
+    """Return the targets of a package: the folder's path if the folder is an agent, otherwise the targets in the
+    package's module ``agent``.
     """
     folder = Path(*module.split("."))
     if _is_agent_path(folder):
@@ -274,7 +273,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def first_names(names: Iterable[str]) -> list[str]:
-    """Return the first names, and after them ``and 3 more`` if there are more than ``LISTED``."""
+    """Return at most ``LISTED`` of the names, and a text such as ``and 3 more`` for the others."""
     names = [*names]
     more = len(names) - LISTED
     return [*names[:LISTED], *([f"and {more} more"] if more > 0 else ())]

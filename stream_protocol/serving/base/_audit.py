@@ -173,8 +173,8 @@ class AuditScope:
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records answers that are now stored as accepted. If the request is refused later, only its other answers are
-        recorded as refused.
+        """Records stored answers as accepted. If the request is refused later, only its other answers are recorded as
+        refused.
         """
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:

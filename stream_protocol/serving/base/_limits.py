@@ -229,7 +229,7 @@ class RunSlots:
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Slots with an equal key count as one slot.
+        """Takes a slot. Several slots with an equal ``key`` count as one.
 
         Raises ``ChatRequestError`` if no slot is free: 429 at the user's limit, 503 at the worker's limit.
         """
@@ -250,8 +250,8 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. Return an error if a slot is about to become free: the caller then waits
-        for it. Otherwise raise the error.
+        """Return ``None`` if a slot is free. If a slot is about to become free, return the error to raise if a wait for
+        this slot takes too long. Otherwise raise the error.
         """
         if key in self._taken:
             return None

@@ -1,7 +1,7 @@
 """Provides ``RunOverrides``: settings that an app chooses for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through the service's option ``shared_state``. For other values, the
-app's hook ``prepare`` can copy them from ``ChatRequest.body`` into ``RunOverrides``.
+A request's body changes the session's state only through the service's option ``shared_state``. The app's hook
+``prepare`` can copy other values from ``ChatRequest.body`` into ``RunOverrides``.
 """
 
 from __future__ import annotations

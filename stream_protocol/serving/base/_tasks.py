@@ -101,7 +101,7 @@ async def wait_for_first(*works: Coroutine[Any, Any, object], seconds: float | N
 
 
 class InProgress:
-    """Counts the ``with`` blocks that are running."""
+    """Counts the running ``with`` blocks of this object."""
 
     def __init__(self) -> None:
         self._count = 0

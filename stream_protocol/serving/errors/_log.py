@@ -61,8 +61,8 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 def quiet_unconfigured_log() -> None:
     """Drops repeated errors from stderr in a process that configures no logging.
 
-    In such a process, Python prints log records with ``logging.lastResort``. This function adds a filter to it.
-    Handlers of the app still get all records.
+    In such a process, Python prints log records with ``logging.lastResort``. This function adds a filter to that
+    handler. Handlers of the app still get all records.
     """
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_new)

@@ -33,7 +33,7 @@ class ProviderResponse:
 
     @property
     def name(self) -> str:
-        """The HTTP status and the most general code, such as ``429 RESOURCE_EXHAUSTED``."""
+        """The HTTP status and the first of ``codes``, such as ``429 RESOURCE_EXHAUSTED``."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 

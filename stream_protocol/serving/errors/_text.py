@@ -77,8 +77,8 @@ def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
 
 
 def _validation_problems(error: BaseException) -> str | None:
-    """Return the problems that a pydantic ``ValidationError`` lists, without the refused values and links. Returns
-    ``None`` for other exceptions.
+    """Return the problems that a pydantic ``ValidationError`` lists, without the refused values and pydantic's links.
+    Returns ``None`` for other exceptions.
     """
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return None

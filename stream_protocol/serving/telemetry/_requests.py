@@ -26,7 +26,8 @@ span of the previous request."""
 
 
 class ObservedRoute:
-    """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
+    """ASGI middleware that records the requests of one route. ``route``: the route's path template, such as
+    ``/api/chat/{id}``.
 
     Each request gets a span such as ``POST /api/chat``, and its duration is added to a metric. Nothing is recorded if
     the app's own instrumentation has already started a span for the request.

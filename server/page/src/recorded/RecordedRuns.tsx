@@ -22,7 +22,7 @@ type Shown = { name: string; rows: Row[]; snapshots: Snapshot[]; findings: Findi
 
 async function loadRun(name: string): Promise<Shown> {
   const response = await fetch(`${name}.json`);
-  if (!response.ok) throw new Error("The recording cannot be loaded.");
+  if (!response.ok) throw new Error("The run could not be loaded. Reload the page to try again.");
   const { entries, findings }: { entries: Entry[]; findings: Finding[] } = await response.json();
   const rows = addToRows([], entries);
   return { name, rows, snapshots: await snapshotsOf(rows), findings };
@@ -54,7 +54,7 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
     <HostContext value={HOST}>
       <TooltipProvider delayDuration={400}>
         <div className="flex h-dvh flex-col overflow-hidden">
-          <header className="flex h-12 shrink-0 items-center gap-2 border-b px-3">
+          <header className="flex min-h-12 shrink-0 items-center gap-2 border-b px-3 py-1.5">
             <Mark />
             <h1 className="text-sm font-semibold max-sm:sr-only">Recorded runs</h1>
             <Select aria-label="Run" className="ms-auto max-w-full" value={name} onChange={({ target }) => choose(target.value)}>
@@ -68,6 +68,11 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
           {problem && (
             <p role="alert" className="p-4 text-sm">
               {problem}
+            </p>
+          )}
+          {!problem && shown?.name !== name && (
+            <p role="status" className="p-4 text-sm text-muted-foreground">
+              Loading the run…
             </p>
           )}
           {shown?.name === name && <Run key={name} shown={shown} />}

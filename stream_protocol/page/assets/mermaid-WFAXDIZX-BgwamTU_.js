@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-D58h7ZqR.js";
