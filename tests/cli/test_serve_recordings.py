@@ -203,7 +203,7 @@ def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, mo
 def test_a_pace_is_a_word_or_a_factor(pace: str) -> None:
     result = CliRunner().invoke(main, ["serve", "--replay", ".", "--pace", pace])
     assert result.exit_code == 2
-    assert f"{pace!r} is not a pace: use instant, recorded, held or a factor" in result.stderr
+    assert f'"{pace}" is not a pace: use instant, recorded, held or a factor' in result.stderr
 
 
 def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
