@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from stream_protocol.session._run_input import UNANSWERED
-from stream_protocol.stream import CALL_NOT_FINISHED_TEXT
+from stream_protocol.stream import CALL_NOT_FINISHED_TEXT, UNANSWERED_TEXT
 from stream_protocol.wire import UIMessage, is_tool_part
 
 _Part = dict[str, Any]
@@ -40,8 +39,8 @@ def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:
 def _closed(part: _Part, *, is_superseded: bool) -> _Part:
     waits = part.get("state") in ("input-available", "approval-requested", "approval-responded")
     if is_superseded and waits:
-        part = {**part, "state": "output-error", "errorText": UNANSWERED}
-    if part.get("errorText") == UNANSWERED:
+        part = {**part, "state": "output-error", "errorText": UNANSWERED_TEXT}
+    if part.get("errorText") == UNANSWERED_TEXT:
         others = {key: value for key, value in part.items() if key not in ("approval", "callProviderMetadata")}
         part = others | _provider(part)
     return part

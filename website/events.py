@@ -181,7 +181,7 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-The table below has the chunks of each kind of ADK event. Events of a `RemoteA2aAgent` give the same chunks as events of
+The table has the chunks of each kind of ADK event. Events of a `RemoteA2aAgent` give the same chunks as events of
 a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A
 message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 

@@ -17,7 +17,8 @@ Where to change what:
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. Recognizes ids that a model uses again, and requests that ADK repeats.
 - ``_running_calls``: finds the call of a running tool or of an exception, and gives names to tool executions.
-- ``_call_index``: the indexes of calls by id and by tool. ``CallMessages`` finds the message for a late tool result.
+- ``_known_call``: a call, and the data by which events refer to it. ``CallMessages`` finds the message for a late tool
+  result.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
@@ -37,15 +38,6 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds, match_client_ids
-from stream_protocol.adk._call_index import (
-    USER,
-    CallMessages,
-    CallReference,
-    KnownCall,
-    SpeakerKey,
-    outer_calls,
-    stored_reference,
-)
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
@@ -102,6 +94,15 @@ from stream_protocol.adk._failures import (
     is_aborted,
     is_failure,
     unrepresentable_text,
+)
+from stream_protocol.adk._known_call import (
+    USER,
+    CallMessages,
+    CallReference,
+    KnownCall,
+    SpeakerKey,
+    outer_calls,
+    stored_reference,
 )
 from stream_protocol.adk._marks import (
     ANSWERED_KEY,

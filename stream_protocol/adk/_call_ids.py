@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from stream_protocol.adk._call_index import KnownCall
+    from stream_protocol.adk._known_call import KnownCall
 
 
 class CallIds(Collection[str]):

@@ -5,19 +5,31 @@ number of responses to the call. The search uses no partial events, because they
 call in a live response and in the stored chat.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
-from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 from stream_protocol.adk._failures import ABORTED
+from stream_protocol.adk._known_call import CallReference, KnownCall, SpeakerKey
 
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import Call, EventFacts, Result
 
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
+
+_MAX_ANSWERED: Final = 8
+"""The number of newest calls with the same id that stay after their response."""
+
+_MAX_SAME_ID: Final = 1000
+"""The number of newest calls with the same id that can get a response. The limit keeps each search short."""
+
+_RESPONSES: Final = attrgetter("responses")
+_RESPONSES_AND_PLACEHOLDERS: Final = attrgetter("responses", "placeholders")
+_RESPONSES_AND_APPROVALS: Final = attrgetter("responses", "approvals")
+_APPROVALS: Final = attrgetter("approvals")
 
 
 class Answered(NamedTuple):
@@ -37,23 +49,22 @@ class Answered(NamedTuple):
 class KnownCalls:
     """The tool calls of one assistant message."""
 
-    __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
+    __slots__ = ("_asked", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
-        self._same_id: dict[str, CallsUnderId] = {}
-        self._open = OpenCalls()
+        self._same_id: dict[str, list[KnownCall]] = {}
+        """Id in ADK -> the calls with this id, in order."""
+        self._open: dict[KnownCall, None] = {}
+        """The calls that wait for a function response, in order."""
         self._asked: dict[str, KnownCall] | None = None
         """Id of an approval request -> the call that needs approval."""
         self._run = 0
         self._event: object = None
-        self._mentioned: list[KnownCall] = []
-        """The calls that were read from the newest event so far."""
-        self._counts: dict[CallsUnderId, int] | None = None
-        """Calls with the same id -> how many of them are in the newest event."""
-        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose ``rank`` has changed since the last lookup, each with the ``CallsUnderId`` to update before the
-        next lookup."""
+        self._mentioned: dict[KnownCall, None] = {}
+        """The calls of the newest event so far. A second call with the same id in this event is a different call."""
+        self._counts: dict[str, int] | None = None
+        """Id in ADK -> the number of calls with this id in the newest event."""
 
     def read_event(self, facts: "EventFacts") -> None:
         """Prepare for the next event. Call this method before you read the event's calls and results. An event of the
@@ -71,28 +82,24 @@ class KnownCalls:
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
-        self._open.add(known)
+        self.reopen(known)
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
         """Add ``adk_id`` to the ids of this call in ADK."""
         if adk_id != known.id:
             known.has_id = True
-        calls = self._same_id.get(adk_id)
-        if calls is None:
-            calls = self._same_id[adk_id] = CallsUnderId()
-        if known not in calls.numbers:
-            self._update()
-            calls.add(known)
-            if known.same_id:
-                known.same_id.append(calls)
-            else:
-                known.same_id = [calls]
-            self._note_changed(known, (calls,))
+        calls = self._same_id.setdefault(adk_id, [])
+        if known not in calls:
+            if len(calls) > _MAX_ANSWERED:
+                older, newest = calls[-_MAX_SAME_ID:-_MAX_ANSWERED], calls[-_MAX_ANSWERED:]
+                calls[:] = [*(other for other in older if not other.responses), *newest]
+            calls.append(known)
+            known.adk_ids += (adk_id,)
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        calls = self._same_id.get(adk_id)
-        return None if calls is None else calls.newest(speaker)
+        """Return the newest call of this agent with this id in ADK; ``None`` if there is none."""
+        return next((known for known in reversed(self._same_id.get(adk_id, ())) if known.speaker == speaker), None)
 
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
@@ -122,20 +129,18 @@ class KnownCalls:
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
         """Return the call that this complete call repeats; ``None`` if there is none. The two calls have the same run,
         agent, tool and arguments, and the returned call is unanswered."""
-
-        def key(rank: CallRank) -> tuple[()] | None:
-            is_same = (rank.speaker, rank.run) == (speaker, self._run)
-            return () if is_same and not rank.mentioned and not rank.responses else None
-
-        calls = self._find(call.id)
-        return None if calls is None else calls.first_equal(call.name, call.args, key)
+        same_run = (
+            known
+            for known in self._same_id.get(call.id or "", ())
+            if known.run == self._run and known not in self._mentioned and not known.responses
+        )
+        same = (known for known in same_run if (known.speaker, known.name) == (speaker, call.name))
+        return next((known for known in same if known.args == call.args), None)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the tool's name and the arguments of a call. ``event``: the event with the call; ``None`` if name and
         arguments come from an approval request."""
         known.name, known.args, known.run = name, args, self._run
-        self._open.name(known)
-        self._note_changed(known, known.same_id)
         if event is not None:
             self._begin_event(event)
             known.number = self._count(known)
@@ -162,37 +167,33 @@ class KnownCalls:
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         self.reopen(known)  # the call may have a response that looked like a result, but its tool has not run
-        self._note_changed(known, known.same_id)
         return known
 
     def reopen(self, known: KnownCall) -> None:
         """Record that the call waits for a response again, because its tool has not run yet or runs again."""
-        if known.opened is None:
-            self._open.add(known)
+        known.is_open = True
+        self._open.setdefault(known)
 
     def _count(self, known: KnownCall) -> int:
         """Count a call of the current event. Return the number of calls with the same id that come before this call in
         the event."""
         counts = self._counts = self._counts or {}
-        number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
-        for calls in known.same_id:
-            counts[calls] = counts.get(calls, 0) + 1
+        number = max((counts.get(adk_id, 0) for adk_id in known.adk_ids), default=0)
+        for adk_id in known.adk_ids:
+            counts[adk_id] = counts.get(adk_id, 0) + 1
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
         """Return the call for which ADK requests an approval; ``None`` if it is unknown. ``original``: the result of
         the function ``confirmed_call``."""
-        calls = self._find(original.get("id"))
-        if calls is None:
+        calls = self._same_id.get(original.get("id") or "")
+        if not calls:
             return None
-
-        def key(rank: CallRank) -> tuple[bool, int, int]:
-            return rank.speaker != speaker, rank.responses, rank.approvals
-
-        known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
-        assert known is not None
+        quoted = original.get("name", ""), original.get("args", {})
+        calls = [known for known in calls if (known.name, known.args) == quoted] or calls
+        calls = [known for known in calls if known.speaker == speaker] or calls
+        known = min(calls, key=_RESPONSES_AND_APPROVALS)
         known.approvals += 1
-        self._note_changed(known, known.same_id)
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
@@ -247,7 +248,6 @@ class KnownCalls:
                 return Answered(None, is_approval=True)
             if by_user:
                 asked.is_undecided, asked.decided = False, True
-                self._note_changed(asked, asked.same_id)
             return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls do not count as repetitions
@@ -256,7 +256,7 @@ class KnownCalls:
             return Answered(None, is_placeholder)
         # ADK asks for approval of only one of several calls with one id. The others have results.
         if is_placeholder and adk_id and not known.approvals:
-            is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
+            is_placeholder = not any(other.approvals and not other.responses for other in self._same_id[adk_id])
         self.add_response(event, known, is_placeholder=is_placeholder)
         return Answered(known, is_placeholder)
 
@@ -264,7 +264,7 @@ class KnownCalls:
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
-            self._open.close(known)
+            self._close(known)
             known.is_undecided = False
         known.placeholders += is_placeholder
         self._mention(event, known)
@@ -280,36 +280,49 @@ class KnownCalls:
         If several calls have the response's id, the search prefers, in this order:
 
         1. calls by the author of the response,
-        2. calls of the response's tool,
-        3. calls that the user has just approved or denied,
-        4. calls with the fewest responses and, for a placeholder, the fewest placeholders,
-        5. the oldest call.
+        2. calls that the event does not contain, and for which it has no earlier response,
+        3. calls of the response's tool,
+        4. calls that the user has just approved or denied,
+        5. calls with the fewest responses and, for a placeholder, the fewest placeholders,
+        6. calls with the most approval requests,
+        7. the oldest call.
 
         A call that already has a response does not match a response of a different tool.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)
         if not adk_id:
-            return self._open.oldest(speaker, name)
-        if adk_id not in self._same_id and (nameless := self._open.oldest(speaker, name, lacks_id=True)) is not None:
+            return self._oldest_open(speaker, name)
+        if adk_id not in self._same_id and (nameless := self._oldest_open(speaker, name, lacks_id=True)) is not None:
             self.alias(adk_id, nameless)
         if number is not None and speaker is not None:
             return self.find(CallReference(adk_id, name, *speaker[:2], number))
-        if (calls := self._find(adk_id)) is None:
+        if not (calls := self._same_id.get(adk_id)):
             return None
+        calls = [known for known in calls if known.speaker == speaker] or calls
+        calls = [known for known in calls if known not in self._mentioned] or calls
+        calls = [known for known in calls if not name or known.name in ("", name)] or calls
+        calls = [known for known in calls if known.decided] or calls
+        calls = sorted(calls, key=_APPROVALS, reverse=True)
+        known = min(calls, key=_RESPONSES_AND_PLACEHOLDERS if is_placeholder else _RESPONSES)
+        return None if known.responses and _differ(known.name, name) else known
 
-        def key(rank: CallRank) -> tuple[bool, bool, bool, int, int, int]:
-            placeholders = rank.placeholders if is_placeholder else 0
-            differs = _differ(rank.name, name)
-            return rank.mentioned, differs, not rank.decided, rank.responses, placeholders, -rank.approvals
+    def _oldest_open(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
+        """Return the oldest unanswered call of this tool. Calls by the agent ``speaker`` come before calls by other
+        agents.
 
-        known = (calls.first(key, speaker) if speaker is not None else None) or calls.first(key)
-        return None if known is None or (known.responses and _differ(known.name, name)) else known
+        ``lacks_id``: True to search only calls to which ADK has given no id.
+        """
+        calls = [known for known in self._open if known.name == name and not (lacks_id and known.has_id)]
+        if not name:  # a streamed call has no name yet, and a session does not store it
+            calls = [known for known in calls if known.run >= 0]
+        own = next((known for known in calls if known.speaker == speaker), None)
+        return own or next(iter(calls), None)
 
     def find(
         self,
         reference: CallReference,
-        is_settled: IsSettled = lambda known: known.opened is None,
+        is_settled: IsSettled = lambda known: not known.is_open,
         *,
         event: object = None,
         args: Mapping[str, Any] | None = None,
@@ -343,7 +356,7 @@ class KnownCalls:
                 author not in ("", known.speaker[0]),
                 branch not in ("", known.speaker[1]),
                 number not in (None, known.number),
-                event is None or event is not self._event or not known.mentioned,
+                event is None or event is not self._event or known not in self._mentioned,
                 settled,
                 not settled and not known.decided,
                 0 if settled else -known.run,
@@ -351,24 +364,14 @@ class KnownCalls:
                 -place if settled else place,
             )
 
-        calls = self._same_id.get(adk_id or "")
-        return [] if calls is None else [call for _, call in nsmallest(count, enumerate(calls.numbers), key=order)]
+        calls = self._same_id.get(adk_id or "", ())
+        return [call for _, call in nsmallest(count, enumerate(calls), key=order)]
 
-    def _find(self, adk_id: str | None) -> "CallsUnderId | None":
-        self._update()
-        return self._same_id.get(adk_id or "")
-
-    def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that ``known.rank`` has changed. ``places``: the ``CallsUnderId`` objects that contain the call."""
-        if any(calls.has_several for calls in places):
-            self._changed = self._changed or []
-            self._changed.append((known, places))
-
-    def _update(self) -> None:
-        for known, places in self._changed or ():
-            for calls in places:
-                calls.update(known)
-        self._changed = None
+    def _close(self, known: KnownCall) -> None:
+        known.is_open = False
+        self._open.pop(known, None)
+        if not self._open:
+            self._open = {}  # an emptied dictionary keeps its memory
 
     def _begin_event(self, event: object) -> None:
         """Make ``event`` the current event. If the current event changes, clear the data about the calls of the
@@ -376,20 +379,11 @@ class KnownCalls:
         if event is not self._event:
             self._event = event
             self._counts = None
-            for known in self._mentioned:
-                known.mentioned = False
-                self._note_changed(known, known.same_id)
-            self._mentioned = []
+            self._mentioned = {}
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
-        if not known.mentioned:
-            known.mentioned = True
-            if self._mentioned:
-                self._mentioned.append(known)
-            else:
-                self._mentioned = [known]
-        self._note_changed(known, known.same_id)
+        self._mentioned[known] = None
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
-from stream_protocol.adk._call_index import CallReference, SpeakerKey
+from stream_protocol.adk._known_call import CallReference, SpeakerKey
 
 if TYPE_CHECKING:
     from google.adk.events import Event

@@ -17,8 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from stream_protocol.adk._call_index import stored_reference
 from stream_protocol.adk._facts import NestedEvent, NestedEvents
+from stream_protocol.adk._known_call import stored_reference
 
 if TYPE_CHECKING:
     from google.adk.events import Event

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.adk._call_index import USER
+from stream_protocol.adk._known_call import USER
 
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions

@@ -8,11 +8,11 @@ import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
-from stream_protocol.adk._call_index import USER
 from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
+from stream_protocol.adk._known_call import USER
 from stream_protocol.adk._marks import (
     POSTED_KEY,
     answered_number,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
-    from stream_protocol.adk._call_index import SpeakerKey
+    from stream_protocol.adk._known_call import SpeakerKey
 
 CODE_EXECUTION: Final = "code_execution"
 """The tool name in chunks for code that the model's provider or ADK runs."""

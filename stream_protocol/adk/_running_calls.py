@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk._call_ids import NO_IDS
-from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
+from stream_protocol.adk._known_call import CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._marks import items_by_id
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class RunningCalls:
 
         def is_settled(known: KnownCall) -> bool:
             running: RunningCall | None = known.entry
-            if known.opened is None or running is None or (running.may_be_silent and not may_be_silent):
+            if not known.is_open or running is None or (running.may_be_silent and not may_be_silent):
                 return True
             return not (running.has_returned or is_stopped)
 

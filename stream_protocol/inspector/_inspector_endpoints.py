@@ -92,7 +92,10 @@ class FileEndpoints:
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def rules(self, _request: Request, user_id: str) -> Response:
-        rules = [{"name": rule, "severity": rule.severity, "effect": rule.effect} for rule in Rule]
+        rules = [
+            {"name": rule, "severity": rule.severity, "requirement": rule.requirement, "effect": rule.effect}
+            for rule in Rule
+        ]
         return self._json(orjson.dumps(rules), user_id)
 
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:

@@ -15,6 +15,7 @@ from typing import Final
 from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
 from stream_protocol.recording.read import is_expectation
 from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
+from stream_protocol.serving.base import is_folder
 from stream_protocol.wire import ChatRequestError, check_instance, check_mapping, check_path, check_text
 
 logger = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     check_path("path", path)
     check_text("session", session, or_none=True)
     path = Path(path)
-    entries = _load_all(path, session) if _is_folder(path) else iter([_load(path, session)])
+    entries = _load_all(path, session) if is_folder(path) else iter([_load(path, session)])
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
@@ -107,13 +108,6 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     if not by_name:
         raise RecordingError("the folder has no recordings")
     return RecordingLibrary(by_name)
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # for example, a name that is too long: loading the file gives the reason
-        return False
 
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:

@@ -63,7 +63,7 @@ class ServerLimits:
     """Limits of ``run_server`` for clients. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """Maximum number of open connections; lower if the process may open fewer files.
+    """Maximum number of open connections. The limit is lower if the process may not open so many files.
 
     An additional connection replaces the connection that has been idle for the longest time. If no connection is idle,
     the additional connection gets 503.
@@ -77,8 +77,7 @@ class ServerLimits:
     body_seconds: float = 20.0
     """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Number of received bytes that give a body one more second than ``body_seconds``. A faster body has no time
-    limit."""
+    """Each time this many bytes of a body arrive, its time limit grows by a second. A faster body has no limit."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 

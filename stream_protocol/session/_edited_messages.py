@@ -61,7 +61,7 @@ def plan_user_message(
     documents the other keyword arguments.
     """
     message = request.target
-    stored = transcript.find_user_message(message["id"])
+    stored = find_user_message(transcript, message["id"])
     if stored is None:
         steered_turn = transcript.find_steering(message["id"])
         accepted = transcript.accepted.get(message["id"])
@@ -75,6 +75,11 @@ def plan_user_message(
         if repeated is not None and (chat_was_busy or wants_stored_response(request, stored, transcript)):
             return repeated
     return _plan_run(request, message, transcript, stored, truncated_history=truncated_history, content=content)
+
+
+def find_user_message(transcript: Transcript, client_id: str) -> Turn | None:
+    """Return the newest turn with this user message; ``None`` if there is none."""
+    return next((turn for turn in reversed(transcript.turns) if client_id in turn.user_message_ids), None)
 
 
 def _plan_run(

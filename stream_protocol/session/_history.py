@@ -27,10 +27,16 @@ from stream_protocol.adk import (
     read_events,
     with_results,
 )
-from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import Transcript, is_repeated_fragment, user_decisions
-from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion, hide_task_agents
+from stream_protocol.stream import (
+    UNANSWERED_TEXT,
+    ConverterOptions,
+    DataUrl,
+    Settings,
+    chunk_conversion,
+    hide_task_agents,
+)
 from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
@@ -254,7 +260,9 @@ class _PageTurn:
         waiting = [part["toolCallId"] for part in calls if part["state"] in _WAITING]
         if not waiting:
             return
-        self._fold((), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED} for id_ in waiting])
+        self._fold(
+            (), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED_TEXT} for id_ in waiting]
+        )
         for part in filter(is_tool_part, self._message["parts"]):
             if part["toolCallId"] in waiting:
                 provider = part.get("callProviderMetadata", {})

@@ -21,9 +21,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     update_metadata,
 )
-
-UNANSWERED: Final = "The user went on without an answer."
-"""Error text for a call that the user left unanswered, for the model and the history."""
+from stream_protocol.stream import UNANSWERED_TEXT
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
@@ -58,7 +56,7 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
             runs: dict[str | None, list[CallAnswer]] = {}
             for answer in request_plan.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
-            return [_answers_for_run(answers, mark) for answers in runs.values()]
+            return [_answers_for_run(answers, request_plan.reasons, mark) for answers in runs.values()]
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
@@ -77,7 +75,7 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
     return events
 
 
-def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
+def _answers_for_run(answers: Sequence[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> RunInput:
     """Return the input for a run with these answers. The content of the run has most answers, but two kinds become
     events before the run:
 
@@ -96,7 +94,7 @@ def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
             parts.append(_answer_part(answer))
         else:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, **mark)
+            update_metadata(event, **mark, reasons=_reason(answer, reasons))
             before.append(event)
     return RunInput(content=_content(parts), before=tuple(before), answers=tuple(answers))
 
@@ -130,7 +128,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
         if call.kind not in _READ_BY_MODEL or is_relayed(call.event):
             continue
         if call.answered_index is None:
-            response: dict[str, Any] = {"error": UNANSWERED}
+            response: dict[str, Any] = {"error": UNANSWERED_TEXT}
         elif call.answer and turn.stored[call.answered_index].isolation_scope != call.event.isolation_scope:
             response = call.answer
         else:

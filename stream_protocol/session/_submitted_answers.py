@@ -89,7 +89,9 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
     tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
     shown = [(part["toolCallId"], tool_name(part)) for _, part in tool_parts]
-    by_client = [call.known for call in calls.values() if call.kind in _ANSWERED_BY_PAGE]
+    # An unknown id in another message belongs to a call of that message, such as a removed reply.
+    is_same_message = turn is not None and message["id"] in ("", turn.message_id)
+    by_client = [call.known for call in calls.values() if is_same_message and call.kind in _ANSWERED_BY_PAGE]
     renamed = match_client_ids(shown, tools, by_client)
     for index, part in tool_parts:
         tool_call_id = renamed.get(part["toolCallId"], part["toolCallId"])

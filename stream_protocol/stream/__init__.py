@@ -42,6 +42,7 @@ from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PA
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
 from stream_protocol.stream._media import ArtifactUrl, DataUrl, file_part
+from stream_protocol.stream._nested_messages import UNANSWERED_TEXT
 from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,

@@ -196,13 +196,14 @@ class Conversion(Generic[T]):
         """True if a tool call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
-    def end_nested(self, pending_text: str) -> None:
+    def end_nested(self, pending_text: str | None) -> None:
         """End the message of an agent inside a tool call. Calls that wait for an answer get the error text
-        ``pending_text``.
+        ``pending_text``. With ``None``, these calls stay open.
         """
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
-        self.events.responses.end_calls(pending_text, closes_pending=True)
+        if pending_text is not None:
+            self.events.responses.end_calls(pending_text, closes_pending=True)
         self.events.steps.finish()
         if (metadata := self._metadata()) is not None:
             self._sink.message_metadata(metadata)

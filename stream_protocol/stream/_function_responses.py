@@ -238,7 +238,12 @@ class FunctionResponses:
     def finalize_interim_outputs(self) -> None:
         """Write the preliminary outputs of ``Steps.blocking_interims`` again as final outputs."""
         for call in self._steps.blocking_interims:
-            self._add_output(call, call.interim)
+            message = self.inner_agents.message_so_far(call)
+            if message is None:
+                self._add_output(call, call.interim)
+            else:
+                self._steps.add_output(call)
+                call.answer(message)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
         """If the event reports that a tool raised, record the tool's call. ADK does not name the call, so nothing is

@@ -93,7 +93,14 @@ class InnerAgents:
         """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
-        return self._whole(call, self._message_of(call)).ended()
+        return self._whole(call, self._message_of(call)).ended(keeps_questions=True)
+
+    def message_so_far(self, call: ToolCall) -> Any:
+        """Return the message of the agent inside a call, with the agent's open questions. Returns ``None`` if the call
+        does not show such a message.
+        """
+        message = self._messages.get(call)
+        return None if message is None else self._whole(call, message).so_far()
 
     def has_ended(self, call: ToolCall) -> bool:
         """Return True if a task-mode agent ran inside this call, and the call has its final output. A later result of
@@ -176,9 +183,10 @@ class InnerAgents:
         """Return the complete message of the agent inside a call, built from stored events. Without stored events,
         returns the message so far. The message is not ended yet.
         """
-        whole = self._begin_message(call)
-        if message is not None and message.stored is not None:
-            events: Sequence[Any] = message.stored
+        stored = message.stored if message is not None else None
+        whole = self._begin_message(call, answerable=stored is not None)
+        if stored is not None:
+            events: Sequence[Any] = stored
         elif kept is not None:
             events = kept.events
         else:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
 """The error of a call that needs an answer from the user inside an ``AgentTool``, which cannot wait for answers."""
 
+UNANSWERED_TEXT: Final = "The user went on without an answer."
+"""The error of a call that the user left unanswered."""
+
 FREE_BYTES: Final = 2**20
 """The initial budget of a call for preliminary outputs, in bytes."""
 
@@ -41,7 +44,7 @@ class NestedConversion(Protocol):
     def is_waiting(self) -> bool: ...
     def feed(self, event: "EventOrDict", /) -> None: ...
     def take(self) -> list[AnyChunk]: ...
-    def end_nested(self, pending_text: str, /) -> None: ...
+    def end_nested(self, pending_text: str | None, /) -> None: ...
 
 
 class NestedMessage:
@@ -108,12 +111,13 @@ class NestedMessage:
         self._has_begun_part = False
         return json_value(self._reducer.message)
 
-    def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
+    def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0, keeps_questions: bool = False) -> Any:
         """End and return the message. ``added``: metadata to add. ``omitted``: the number of the agent's events that
-        were not stored.
+        were not stored. ``keeps_questions``: True if the user can still answer the agent's open questions.
         """
         self._read()
-        self._conversion.end_nested(UNANSWERABLE_TEXT)
+        pending_text = UNANSWERED_TEXT if self._answerable else UNANSWERABLE_TEXT
+        self._conversion.end_nested(None if keeps_questions else pending_text)
         self._apply(self._conversion.take())
         message = json_value(self._reducer.message)
         own = {**({"omittedEvents": omitted} if omitted else {}), **(added or {})}

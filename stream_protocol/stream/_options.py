@@ -88,8 +88,8 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Needed for streamed calls that begin without a
-    tool name.
+    """Tool name -> JSON schema of its parameters. Empty by default. Needed if a call
+    streams its arguments before the tool's name.
 
     For such a call, the converter compares the streamed parameters with the schemas. It finds the tool only if exactly
     one tool has these parameters.

@@ -157,8 +157,6 @@ class AuthorStream:
     """Streamed calls that the complete events of earlier responses did not contain."""
     in_response: bool = False
     """True if content of the current response was written."""
-    may_be_busy: bool = False
-    """True while ``Steps`` lists this author."""
     has_failed: bool = False
     """True after a workflow node has failed, until it continues."""
 

@@ -65,8 +65,7 @@ class Steps:
         if needs_new_step and not self._any_busy() and not self._call_stays(requests_credential=requests_credential):
             self.finish()
             self._start()
-        if not speaker.may_be_busy:
-            speaker.may_be_busy = True
+        if speaker not in self._busy:
             self._busy += (speaker,)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
@@ -84,7 +83,6 @@ class Steps:
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
-            self._busy[-1].may_be_busy = False
             self._busy = self._busy[:-1]
         return bool(self._busy)
 

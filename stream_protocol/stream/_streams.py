@@ -17,16 +17,14 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, nullcontext
+from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeVar, Unpack
+from typing import Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._options import ConverterOptions, Settings, hide_task_agents
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
 
 logger = logging.getLogger(__name__)
 
@@ -124,24 +122,8 @@ def _read(
     if not isinstance(events, Sequence):
         return known_past, events, Settings(**options)
     known = read_events(events, warn)
-    return known_past, known, Settings(**hide_task_agents(_TaskAgents(known_past, known), options))
-
-
-class _TaskAgents:
-    """Predicate: True if the tool with this name starts a task-mode agent. Reads the events at its first use."""
-
-    __slots__ = ("_events", "_names", "_past")
-
-    def __init__(self, past: Sequence["Event"], events: Sequence["Event"]) -> None:
-        self._past = past
-        self._events = events
-        self._names: frozenset[str] | None = None
-
-    def __call__(self, tool: str) -> bool:
-        if self._names is None:
-            self._names = find_task_agents(chain(self._past, self._events))
-            self._past = self._events = ()
-        return tool in self._names
+    task_agents = cache(lambda: find_task_agents(chain(known_past, known)))
+    return known_past, known, Settings(**hide_task_agents(lambda tool: tool in task_agents(), options))
 
 
 async def _stream(

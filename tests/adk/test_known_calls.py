@@ -14,6 +14,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
+from stream_protocol.adk import ANSWERED_KEY
 from tests.stream.building import (
     WAIT_FOR_APPROVAL,
     call,
@@ -139,6 +140,13 @@ def test_of_two_calls_under_one_id_the_one_that_was_not_asked_about_has_its_resu
     }
 
 
+def test_a_response_with_a_stored_number_is_a_result_if_only_the_other_call_was_asked_about() -> None:
+    calls = event(call("pay", {"x": 1}, "0"), call("look", {}, "0"))
+    said = placeholders(response("look", {"sky": "blue"}, "0"), response("pay", WAIT_FOR_APPROVAL, "0"), asking=("0",))
+    said.custom_metadata = {ANSWERED_KEY: {"0": [1, 0]}}
+    assert outputs(run([calls, confirmation("C", "0", "pay", {"x": 1}), said])) == {"0.2": {"sky": "blue"}}
+
+
 def test_of_two_calls_under_one_id_that_were_asked_about_the_decided_one_has_the_next_result() -> None:
     past = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
     second = [decision(("C2", True)), results(response("pay", {"paid": 2}, "0"))]
@@ -214,6 +222,11 @@ def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order()
     calls = [event(call("f", {"x": number})) for number in MANY]
     answers = [results(response("f", {"r": number}, f"A{number}")) for number in MANY]
     assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
+
+
+def test_a_response_without_id_and_name_is_not_for_a_call_that_is_still_streamed() -> None:
+    chunks = run([fragment(piece("f", None, more=True)), results(response("", {"r": 1})), event(call("f", {}))])
+    assert outputs(chunks) == {"call_0": "The tool gave no result."}
 
 
 def test_what_is_long_answered_is_forgotten_also_while_its_event_goes_on() -> None:

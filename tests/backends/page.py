@@ -24,7 +24,8 @@ the same small agent, and get the same prompts. Each server follows the document
 [The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
 
 Bold rows are [profiles](check-backend.md#profiles). ✓: the backend passes the check. ✗: it fails. -: it does not offer
-the feature. The table omits [checks](../bench/reports/backends.md#the-checks) that all backends pass.
+the feature. [This list](../bench/reports/backends.md#the-checks) describes all checks. The table omits checks that all
+backends pass.
 """
 
 REPORT_HEAD: Final = """\
@@ -38,6 +39,7 @@ FAIRNESS: Final = """\
 - **We wrote the checks**, from [these sources](check-backend.md#profiles).
 - **A low count is not always a fault.** With the other packages, your app adds routes for resume, stop and histories.
 - **A real app can handle more errors** than the short servers of this test.
+- **ai (Node), resumable** follows the AI SDK's guide to resumable streams.
 """
 
 REPEAT: Final = """\

@@ -312,7 +312,7 @@ def test_the_tour_shows_every_kind_of_part_in_one_message(
     suggestions.get_by_role("button", name="Plan a weekend in Lisbon").click()
     expect(page.locator("[data-reasoning]")).to_contain_text("The weather decides")
     # Both run at the same time: neither has its output yet.
-    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    expect(page.get_by_role("button", name="Running 2 tool calls")).to_be_visible()
     both = '[data-tool="get_weather"][data-state="input-available"] ~ [data-tool="find_hotels"]'
     expect(page.locator(f'{both}[data-state="input-available"]')).to_be_attached()
     expect(tool(page, "write_itinerary", "input-streaming")).to_contain_text("Arriving in Lisbon")

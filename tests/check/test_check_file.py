@@ -524,3 +524,5 @@ def test_memory_does_not_grow_with_the_file(made: Callable[[int], Iterator[bytes
 def test_every_rule_says_how_bad_it_is() -> None:
     assert {rule.severity for rule in Rule} == set(Severity)
     assert all(rule.effect.endswith(".") for rule in Rule)
+    assert all(rule.requirement.endswith(".") for rule in Rule)
+    assert len({rule.requirement for rule in Rule}) == len(Rule)

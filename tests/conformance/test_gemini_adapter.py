@@ -316,13 +316,13 @@ TOLD: dict[str, tuple[httpx.Response, str]] = {
     "an error in the stream": (
         reply(OVERLOADED),
         (
-            f"The provider of {MODEL} is overloaded (503 UNAVAILABLE: The model is overloaded (key [redacted])): "
-            "try again in a moment."
+            f"The provider of {MODEL} is overloaded (503 UNAVAILABLE: The model is overloaded (key [redacted])). "
+            "Try again in a moment."
         ),
     ),
     "a proxy's page": (
         httpx.Response(502, html="<html><h1>502 Bad Gateway</h1></html>"),
-        f"The provider of {MODEL} failed (502 Bad Gateway): try again in a moment.",
+        f"The provider of {MODEL} failed (502 Bad Gateway). Try again in a moment.",
     ),
     "a page in place of a stream": (
         httpx.Response(200, html="<html>Sign in</html>"),
@@ -334,7 +334,7 @@ TOLD: dict[str, tuple[httpx.Response, str]] = {
     ),
     "a connection that is reset": (
         reply(said(text("Once upon ")), broken=True),
-        f"The connection to {HOST} for {MODEL} was lost: try again.",
+        f"Lost the connection to {HOST} for {MODEL}. Try again.",
     ),
 }
 
@@ -355,7 +355,7 @@ UNREACHED: dict[str, tuple[httpx.TransportError, str]] = {
     ),
     "no answer": (
         httpx.ReadTimeout(""),
-        f"{MODEL} did not answer in time: try again, or give its client a longer timeout.",
+        f"{MODEL} did not answer in time. Try again, or give its client a longer timeout.",
     ),
 }
 

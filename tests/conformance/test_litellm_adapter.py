@@ -256,7 +256,7 @@ TOLD = {
     ),
     "503 Service Unavailable": (
         "Overloaded.",
-        "The provider of openai/gpt-x is overloaded (503 invalid_request_error: Overloaded): try again in a moment.",
+        "The provider of openai/gpt-x is overloaded (503 invalid_request_error: Overloaded). Try again in a moment.",
     ),
 }
 

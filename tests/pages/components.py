@@ -21,12 +21,12 @@ process.stdout.write(JSON.stringify(await run()));
 """
 
 
-def in_node(body: str, given: object) -> Any:
+def in_node(body: str, given: object, folder: Path = EXAMPLE / "components") -> Any:
     """Return the result of a JavaScript function, as JSON. Its body knows ``given``, and ``load`` imports a file of the
-    components."""
+    folder."""
     node = require_node_project(EXAMPLE)
     loader = json.dumps(Path(__file__).with_name("typescript_loader.mjs").as_uri())
-    components = json.dumps((EXAMPLE / "components").as_uri() + "/")
+    components = json.dumps(folder.as_uri() + "/")
     script = SCRIPT.format(loader=loader, components=components, body=body)
     command = [node, "--input-type=module", "-e", script]
     done = subprocess.run(command, cwd=EXAMPLE, input=json.dumps(given), capture_output=True, text=True, check=False)

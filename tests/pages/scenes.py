@@ -69,9 +69,10 @@ CITED_PLACES: Final = {
 }
 CHIPS: Final = (
     "<style>.chip { color: rgb(1, 2, 3) }"
-    "@media (prefers-color-scheme: dark) { .chip { background: rgb(4, 5, 6) } }</style>"
+    "@media (prefers-color-scheme: dark) { .chip { background: rgb(204, 205, 206) } }</style>"
     '<a class="chip" style="font-size: 17px" href="https://search.example/himeji">himeji</a>'
 )
+PLAIN_CHIP: Final = '<a href="https://search.example/himeji">himeji</a>'
 HOSTILE: Final = (
     "<script>parent.document.title = 'taken'</script><b onclick=\"parent.taken = 1\">himeji</b>"
     '<img src="https://elsewhere.example/seen.png" onerror="parent.taken = 1">'
@@ -346,9 +347,9 @@ class Scenes:
                 return [Part.from_bytes(data=SHEET.encode(), mime_type="text/csv"), "There."]
             case "both":
                 return ["Both are there."] if answers else [Call("trains", {}), Call("draw", {})]
-            case "cite" | "hostile" as scene:
+            case "cite" | "hostile" | "plain" as scene:
                 found = grounding(CITED, CITED_PAGES, CITED_PLACES, ["himeji castle"])
-                html = CHIPS if scene == "cite" else HOSTILE
+                html = {"cite": CHIPS, "hostile": HOSTILE, "plain": PLAIN_CHIP}[scene]
                 return [CITED, found.model_copy(update={"search_entry_point": SearchEntryPoint(rendered_content=html)})]
             case "sail":
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]

@@ -57,7 +57,7 @@ def test_axe_has_nothing_to_say(open_page: Open, shots: Path, width: int, colors
         if scene in GONE:
             found[scene] = complaints(page)
         page.screenshot(path=shots / f"{name}-{scene}.png")
-    page.get_by_role("button", name="Used 2 tools").click()
+    page.get_by_role("button", name="2 tool calls").click()
     for name_of_tool in ("timetable", "draw"):
         unfolded(page.locator(f'[data-tool="{name_of_tool}"]').last)
     found["chat"] = complaints(page)

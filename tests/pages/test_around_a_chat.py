@@ -226,6 +226,39 @@ def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_pag
     assert page.evaluate(SMALL) == []
 
 
+BELOW_THE_CONVERSATION: Final = """() => {
+    const button = document.querySelector("[aria-label='Scroll to the end']").getBoundingClientRect();
+    const conversation = document.querySelector("[role=log]").parentElement.getBoundingClientRect();
+    const field = document.querySelector("main textarea[aria-label=Message]");
+    const composer = field.closest("form").getBoundingClientRect();
+    return conversation.bottom <= button.top && button.bottom <= composer.top;
+}"""
+
+
+def test_on_a_touch_screen_the_button_to_the_end_covers_nothing(open_page: Open, shots: Path) -> None:
+    page = touch_page(open_page)
+    say(page, "form")
+    expect(page.get_by_role("form", name="Answer")).to_be_visible()
+    expect(page.get_by_role("button", name="Scroll to the end")).to_be_visible()  # the form is higher than the screen
+    page.screenshot(path=shots / "touch-end.png")
+    assert page.evaluate(BELOW_THE_CONVERSATION)
+    press(page, "Scroll to the end")
+    expect(page.get_by_role("button", name="Scroll to the end")).to_have_count(0)
+
+
+def test_the_open_chat_differs_from_the_one_under_the_pointer(page: Page) -> None:
+    say(page, "hello")
+    expect_status(page, "ready")
+    press(page, "New chat")
+    say(page, "goodbye")
+    expect_status(page, "ready")
+    rows = page.locator("[data-chat]")
+    looks = "row => [getComputedStyle(row).backgroundColor, getComputedStyle(row, '::before').content]"
+    rows.last.hover()
+    expect(rows.last).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    assert rows.first.evaluate(looks) != rows.last.evaluate(looks)
+
+
 def test_on_a_touch_screen_a_source_is_no_higher_than_a_finger_needs(open_page: Open, shots: Path) -> None:
     page = touch_page(open_page)
     say(page, "buy")

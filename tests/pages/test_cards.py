@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.chromium import opened_tab
-from tests.demo_page import STREAMING_TEXT, expect_status, field, posts, press, say, texts, tool, unfolded
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, posts, press, say, texts, tool, unfolded
 from tests.pages.conftest import Open
 from tests.pages.scenes import FORM, Scenes
 
@@ -67,7 +67,7 @@ def test_a_running_call_is_one_line_and_stays_so_when_it_is_done(page: Page, sce
 
 def test_several_running_calls_are_one_line(page: Page, scenes: Scenes, shots: Path) -> None:
     say(page, "dig twice")
-    group = page.get_by_role("button", name="Using 2 tools")
+    group = page.get_by_role("button", name="Running 2 tool calls")
     expect(group).to_have_attribute("aria-expanded", "false")
     page.screenshot(path=shots / "running-calls.png")
     group.click()
@@ -75,7 +75,7 @@ def test_several_running_calls_are_one_line(page: Page, scenes: Scenes, shots: P
     expect(tool(page, "dig", "input-available").last).to_be_visible()
     group.click()
     scenes.go_on()
-    expect(page.get_by_role("button", name="Used 2 tools")).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_role("button", name="2 tool calls")).to_have_attribute("aria-expanded", "false")
 
 
 def test_the_page_shows_that_the_agent_works_while_nothing_else_moves(page: Page, scenes: Scenes, shots: Path) -> None:
@@ -183,6 +183,8 @@ def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Pa
     expect(form.get_by_role("definition")).to_have_text("5")
     page.screenshot(path=shots / "approval.png")
     expect(form).to_be_focused()
+    expect(form).to_have_css("background-color", "rgba(0, 0, 0, 0)")  # its card's, also with the focus
+    expect(answers(page).get_by_role("button", name="Regenerate")).to_have_count(0)  # it would ask once more
     page.keyboard.type("no")
     expect(field(page)).to_have_value("no")
     field(page).fill("")
@@ -386,7 +388,7 @@ def test_the_location_is_shared_after_a_click_or_not(open_page: Open, shots: Pat
 def test_several_calls_are_one_line_when_all_are_done(page: Page) -> None:
     say(page, "both")
     expect(page.get_by_text("Both are there.")).to_be_visible()
-    group = page.get_by_role("button", name="Used 2 tools")
+    group = page.get_by_role("button", name="2 tool calls")
     expect(group).to_have_attribute("aria-expanded", "false")
     expect(page.locator("[data-tool]").first).to_be_hidden()
     group.press("Enter")
@@ -400,6 +402,7 @@ def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     table = unfolded(tool(page, "trains", "output-available")).get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["City", "Leaves at"])
     expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_have_css("overflow-wrap", "break-word")  # `anywhere` would make columns narrower than a word
     page.screenshot(path=shots / "table.png")
 
 

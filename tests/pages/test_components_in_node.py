@@ -158,7 +158,7 @@ CITED: Final = {
 def test_a_thought_in_tags_stays_folded_when_citations_arrive() -> None:
     pages = in_node(PART, [message(ANSWER, citation) for citation, _ in CITED.values()])
     assert dict(zip(CITED, map(seen, pages), strict=True)) == {name: answer for name, (_, answer) in CITED.items()}
-    assert all("Thoughts" in page and "think&gt;" not in page for page in pages)
+    assert all("Thought<" in page and "think&gt;" not in page for page in pages)
 
 
 def test_an_empty_thought_in_tags_leaves_no_box() -> None:

@@ -337,7 +337,7 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
     tab(page, "Message")
     message = shown(page, "Message 2")
     assert message["parts"][-1]["state"] == "approval-requested"
-    tab(page, "Next request")
+    tab(page, "Request")
     promised = shown(page, "Request with the answers")
     assert promised["message"]["id"] == message["id"]
     words = shown(page, "Request with the user's words")
@@ -361,7 +361,7 @@ def test_the_next_request_is_the_one_that_is_sent_with_the_payload_of_what_was_a
     page.get_by_label("Seat", exact=True).fill("7F")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("article", name="Agent")).to_contain_text("clear in Oslo.")
-    tab(page, "Next request")
+    tab(page, "Request")
     promised = shown(page, "Request with the user's words")
     assert [*promised["approvalPayloads"].values()] == [{"seat": "7F"}]
     with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/api/chat")) as sent:
@@ -433,6 +433,7 @@ def test_a_recording_that_is_dropped_is_shown_and_the_chat_is_still_there(page: 
     drop(page, "approval.jsonl", path.read_text(encoding="utf-8"))
     expect(panel(page).get_by_role("heading", name="approval.jsonl")).to_be_visible()
     expect(rows(page).filter(has_text="tool-approval-request")).to_have_count(1)
+    expect(panel(page).locator("[data-turn]")).to_have_text("Turnpay 5")
     page.screenshot(path=shots / "inspector-file.png")
     with page.expect_download() as saved:
         panel(page).get_by_role("button", name="Save as recording").click()
@@ -452,7 +453,8 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     chosen.value.set_files([FilePayload(name="broken.sse", mimeType="text/plain", buffer=broken)])
     wrong = rows(page).filter(has_text="text-delta")
     expect(wrong).to_have_count(1)
-    expect(wrong.locator("[data-finding=text-not-started]")).to_be_visible()
+    marked = wrong.locator("[data-finding=text-not-started]")
+    expect(marked).to_contain_text('text-delta for id "0", which is not open.' + Rule.TEXT_NOT_STARTED.effect)
     page.screenshot(path=shots / "inspector-marked.png")
     expect(panel(page).get_by_role("tab", name=re.compile(r"^Check \d+ errors?$"))).to_be_visible()
     expect(panel(page).get_by_role("button", name="Save as recording")).to_be_disabled()
@@ -464,8 +466,12 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     rule = panel(page).get_by_role("list", name="Rules").get_by_role("listitem").filter(has_text="text-not-started")
     expect(rule).to_be_focused()
     expect(rule).to_be_in_viewport()
-    expect(rule).to_contain_text(Rule.TEXT_NOT_STARTED.effect)
+    expect(rule).to_contain_text(Rule.TEXT_NOT_STARTED.requirement.replace("`", ""))
+    expect(rule).to_contain_text(f"If broken: {Rule.TEXT_NOT_STARTED.effect}")
     page.screenshot(path=shots / "inspector-rules.png")
+    tab(page, "Events")
+    marked.get_by_role("button", name="Rule text-not-started").click()
+    expect(rule).to_be_focused()
     finding.get_by_role("button", name="Show").click()
     expect(panel(page).get_by_role("button", pressed=True)).to_contain_text("text-delta")
     assert shown(page, "JSON of the entry")["type"] == "text-delta"
@@ -500,7 +506,7 @@ def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, w
     finished(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
-    for each in ("Events", "Message", "Next request", "State", "Check"):
+    for each in ("Events", "Message", "Request", "State", "Check"):
         tab(page, each)
         if each == "Events":
             rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
@@ -687,8 +693,10 @@ def test_rows_are_found_by_kind_and_by_words(page: Page) -> None:
     expect(rows(page).filter(has_text="tool-input-available")).to_have_count(1)
     expect(rows(page).filter(has_text="End of the response")).to_have_count(0)
     search.fill("no such words")
-    expect(panel(page).get_by_text("Nothing matches.")).to_be_visible()
+    expect(panel(page).get_by_text("No event or chunk matches")).to_be_visible()
     expect(panel(page).get_by_text("0 found")).to_be_visible()
+    panel(page).get_by_role("button", name="Show all").click()
+    expect(rows(page)).to_have_count(every)
 
 
 @whatever_client
@@ -784,7 +792,7 @@ def test_the_agents_are_listed_and_what_changed_the_state(page: Page) -> None:
     tab(page, "State")
     expect(panel(page).get_by_role("listitem")).to_contain_text("meteo LlmAgent, scripted")
     expect(panel(page).get_by_role("listitem")).to_contain_text("look_up, seat, pay")
-    expect(panel(page).get_by_text("No event has changed it.")).to_be_visible()
+    expect(panel(page).get_by_text("No event has changed the session's state.")).to_be_visible()
 
 
 def chosen(page: Page) -> Locator:
@@ -971,6 +979,14 @@ def test_no_tab_is_cut_at_the_least_width(open_page: Open, shots: Path) -> None:
     page.screenshot(path=shots / "inspector-tabs.png")
     for each in panel(page).get_by_role("tab").all():
         expect(each).to_be_in_viewport(ratio=0.95)
+    tops = "tabs => new Set(tabs.map((tab) => tab.getBoundingClientRect().top)).size"
+    assert panel(page).get_by_role("tab").evaluate_all(tops) == 1
+    close = panel(page).get_by_role("button", name="Close the Inspector").bounding_box()
+    back = panel(page).get_by_role("button", name="Back to the chat").bounding_box()
+    assert close
+    assert back
+    assert close["x"] > back["x"]
+    assert abs(close["y"] - back["y"]) < 10
 
 
 @whatever_client
@@ -979,10 +995,10 @@ def test_the_details_keep_the_height_that_they_are_given(page: Page) -> None:
     finished(page)
     rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
     edge = panel(page).get_by_role("separator", name="Height of the chosen entry")
-    expect(edge).to_have_attribute("aria-valuenow", "55")
+    expect(edge).to_have_attribute("aria-valuenow", "50")
     edge.press("ArrowUp")
     edge.press("ArrowUp")
-    expect(edge).to_have_attribute("aria-valuenow", "65")
+    expect(edge).to_have_attribute("aria-valuenow", "60")
     box = edge.bounding_box()
     assert box
     page.mouse.move(box["x"] + 50, box["y"] + 5)

@@ -184,6 +184,15 @@ def test_code_is_written_from_the_left_and_urls_do_not_turn_a_list_around(page: 
     expect(page.locator("ol")).to_have_css("direction", "rtl")
 
 
+def test_the_boxes_of_tasks_stand_where_the_text_begins(page: Page) -> None:
+    write(page, "Pack:\n\n- [x] passport\n- [ ] tickets")
+    text = page.locator(WHOLE_TEXT).last
+    box, paragraph = text.get_by_role("checkbox").first.bounding_box(), text.locator("p").first.bounding_box()
+    assert box is not None
+    assert paragraph is not None
+    assert abs(box["x"] - paragraph["x"]) <= 5  # the margin of a box
+
+
 def test_a_task_has_its_number_and_an_item_between_tasks_its_bullet(page: Page) -> None:
     write(page, "7. [ ] seven\n8. [x] eight\n\n- [ ] task\n- item")
     text = page.locator(WHOLE_TEXT)

@@ -36,6 +36,31 @@ AT_EACH_POSITION: Final = """async (slider) => {
 }"""
 """The texts of the chat and of the Inspector after each number of events."""
 
+WATERFALL_FAULTS: Final = """(box) => {
+    const faults = [];
+    const area = box.getBoundingClientRect();
+    const boxOf = (each) => each.getBoundingClientRect();
+    for (const lane of box.querySelectorAll("[data-lane]")) {
+        const parts = [".relative", "button", "[data-duration]"].map((part) => lane.querySelector(part));
+        const [track, bar, label] = parts.map(boxOf);
+        const text = parts[2].textContent;
+        if (bar.left < track.left - 1 || bar.right > track.right + 1) faults.push(`${text}: its bar leaves its track`);
+        if (label.left < bar.right - 1) faults.push(`${text} covers its bar`);
+        if (label.left > bar.right + 12) faults.push(`${text} is far from its bar`);
+        if (label.right > area.right + 1) faults.push(`${text} is cut`);
+    }
+    const marks = [...box.querySelectorAll("[data-axis] > :nth-child(2) > span > span")];
+    const texts = marks.filter((each) => each.offsetWidth > 0);
+    texts.forEach((each, index) => {
+        const { left, right } = boxOf(each);
+        if (right > area.right + 1) faults.push(`${each.textContent} of the axis is cut`);
+        if (index > 0 && left < boxOf(texts[index - 1]).right) faults.push(`${each.textContent} covers another mark`);
+    });
+    if (new Set(texts.map(({ textContent }) => textContent)).size < texts.length) faults.push("Two marks are the same");
+    return faults;
+}"""
+"""Sentences about bars, durations and marks that are not where a reader can tell them apart."""
+
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
@@ -72,6 +97,8 @@ def test_a_recorded_run_is_played_and_stepped_through(browser: Browser, url: str
         assert int(position.input_value()) < int(stopped)
         position.focus()
         tab.keyboard.press("End")
+        expect(position).to_have_css("outline-style", "solid")
+        expect(position).to_have_css("border-radius", "6px")  # no corners
         expect(page.get_by_text("Booked")).to_be_visible()
 
 
@@ -108,7 +135,7 @@ def test_a_model_call_is_answered_only_when_its_answer_has_come(browser: Browser
 def test_a_failed_run_shows_its_error_as_the_live_page_does(browser: Browser, url: str, shots: Path) -> None:
     with opened_tab(browser, width=1280, height=800) as tab:
         drawn = drawn_at_each_position(tab, "failure", url)
-        error = "The connection to the provider of scripted was lost: try again."
+        error = "Lost the connection to the model. Try again."
         failing = [error in each["chat"] for each in drawn]
         assert True in failing
         page = tab.get_by_role("main", name="Page")
@@ -150,6 +177,41 @@ def test_on_a_phone_the_chat_is_a_tab_beside_the_events(browser: Browser, url: s
         assert events
         assert events["height"] > 300
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [1440, 800, 390])
+def test_durations_stand_behind_their_bars_and_the_axis_is_whole(browser: Browser, url: str, width: int) -> None:
+    faults: dict[str, list[str]] = {}
+    for name in RUNS:
+        with opened_tab(browser, width=width) as tab:
+            tab.goto(f"{url}#{name}")
+            if width < 500:
+                tab.get_by_role("tab", name="Events").click()
+            turns = tab.get_by_role("group", name=re.compile("^model"))
+            expect(turns.first).to_be_visible()
+            faults[name] = [fault for turn in turns.all() for fault in turn.evaluate(WATERFALL_FAULTS)]
+    assert {name: found for name, found in faults.items() if found} == {}
+
+
+def test_a_model_names_its_agent_where_there_are_several(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1440) as tab:
+        tab.goto(f"{url}#day")
+        models = tab.locator("[data-lane=model]")
+        names = ["model · planner", "model · weather", "model · weather", "model · planner"]
+        expect(models.locator("> :first-child")).to_have_text(names)
+        expect(models.get_by_role("button").nth(1)).to_have_accessible_name(re.compile("^model · weather from "))
+        tab.get_by_role("combobox", name="Run").select_option("refusal")
+        expect(models.locator("> :first-child").first).to_have_text("model")
+
+
+def test_the_tabs_and_the_controls_have_one_line_on_a_phone(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=390, height=844) as tab:
+        tab.goto(f"{url}#failure")
+        for each in tab.get_by_role("tab").all():
+            expect(each).to_be_in_viewport(ratio=0.95)
+        speed = tab.get_by_role("combobox", name="Speed").bounding_box()
+        assert speed
+        assert speed["x"] + speed["width"] <= 390 - 8
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -74,7 +74,7 @@ class Ending:
 
 
 MAX = "Maximum tokens reached"
-BROKE = "The model did not finish its answer (boom): try again."
+BROKE = "The model did not finish its answer (boom). Try again."
 ENDINGS = {
     # Gemini: the aggregate has the reason as its code, with the candidate's finish message if there is one.
     "Gemini stops": Ending(whole(finish_reason=Reason.STOP), "stop"),
@@ -94,7 +94,7 @@ ENDINGS = {
     "LiteLLM ends otherwise": Ending(
         whole(**reported(Reason.OTHER, "Finished with OTHER")),
         "error",
-        "The model did not finish its answer (Finished with OTHER): try again.",
+        "The model did not finish its answer (Finished with OTHER). Try again.",
     ),
     # OpenAI's Responses: the stream ends in an event that says what failed, or in a status.
     "Responses fail": Ending(cut(**reported(Reason.OTHER, FAILED_EVENT)), "error", BROKE),
@@ -110,7 +110,7 @@ ENDINGS = {
     "chat has no choices": Ending(
         cut(**reported(Reason.OTHER, "OpenAI response contained no choices.")),
         "error",
-        "The model did not finish its answer (OpenAI response contained no choices.): try again.",
+        "The model did not finish its answer (OpenAI response contained no choices.). Try again.",
     ),
     "chat ends otherwise and without content": Ending(
         cut(**reported(Reason.FINISH_REASON_UNSPECIFIED, "boom")), "error", BROKE
@@ -201,7 +201,7 @@ def test_the_message_of_a_provider_is_found_in_what_its_adapter_gives(*, quoting
     explain: Callable[[str], str] = lambda message: explain_error(AgentRunError("OTHER", message), quoting=quoting)  # noqa: E731
     told = "boom" if quoting else "OTHER"
     for message in ("boom", FAILED_EVENT, '{"message": "boom"}', '{"error": {"message": "boom"}}'):
-        assert explain(message) == f"The model did not finish its answer ({told}): try again."
+        assert explain(message) == f"The model did not finish its answer ({told}). Try again."
     deep = '{"a":' * 5000
     assert explain(deep).startswith("The model did not finish its answer (")
     assert explain('{"message": 3}').startswith("The model did not finish its answer (")

@@ -266,6 +266,18 @@ async def test_a_later_text_supersedes_the_call_and_a_late_answer_runs_nothing()
     assert bank.paid == []
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
+async def test_an_output_for_a_call_of_another_message_is_no_output_of_the_open_call(is_removed: bool) -> None:
+    ask = Call("where", {"question": "From where?"}), Call("where", {"question": "To where?"})
+    app = app_for(Bank(), *ask, "Two questions.")
+    first = await stream(app, chat(said("hi")))
+    (asked,) = only(first, "tool-input-available")
+    second = chat(said("hi"), trigger="regenerate-message") if is_removed else chat(said("hi"), said("go on", "u2"))
+    await stream(app, second)
+    late = answered(first[0]["messageId"], output(asked["toolCallId"], "Oslo"))
+    assert (await post(app, late)).status_code == 409
+
+
 async def test_an_answer_again_gets_what_followed_from_it_though_the_user_went_on_elsewhere() -> None:
     bank, gate = Bank(), asyncio.Event()
     app = app_for(bank, Call("pay", {"amount": 5}), "Paid.", ["Well, ", Wait(gate), "then."])

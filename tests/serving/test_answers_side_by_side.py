@@ -122,6 +122,20 @@ async def test_of_two_approvals_one_alone_is_not_lost_on_the_other(team: Team) -
 
 
 @batch(team=TEAMS)
+async def test_the_reason_of_each_denial_is_stored(team: Team) -> None:
+    paying_agents = PayingAgents(team)
+    page = paying_agents.page
+    await page.send("pay")
+    page.approve(False, "too much")
+    page.approve(False, "too late")
+    await page.submit()
+    assert paying_agents.paid == []
+    [*_, last] = await page.stored()
+    reasons = [part["approval"]["reason"] for part in last["parts"] if part["type"] == "tool-pay"]
+    assert sorted(reasons) == ["too late", "too much"]
+
+
+@batch(team=TEAMS)
 async def test_each_agent_reads_its_own_answer(team: Team) -> None:
     models = {name: ScriptedLlm(turns=[Call("where", {"question": "?"}), "Thanks."]) for name in ("left", "right")}
     agents = [

@@ -238,6 +238,40 @@ async def test_a_stopped_agents_card_has_what_was_seen(kind: str, store: str, tm
     assert prompt.count('"function_response":{') == 1
 
 
+@pytest.mark.parametrize("mode", ["single_turn", "task"])
+async def test_a_question_in_a_card_stays_open_beside_a_question_of_the_caller(mode: Any) -> None:
+    where = client_tool("where", "Where the user is.")
+    inner = agent("inner", ["I ask. ", Call("where", {})], tools=[where], mode=mode)
+    calls: Turn = [Call("inner", {"request": "go"}), Call("where", {})]
+    page = Page(create_app(agent("root", calls, tools=[where], sub_agents=[inner])))
+    await page.send("hi")
+    output = card(page.messages[-1], "inner")
+    assert shown(output) == ["I ask. ", "tool-where"]
+    assert [part["state"] for part in output["parts"] if part["type"] == "tool-where"] == ["input-available"]
+    assert "metadata" not in output, "the agent has no result yet"
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+async def test_a_question_in_a_card_stays_open_when_its_task_agent_replies() -> None:
+    where = client_tool("where", "Where the user is.")
+    asking: list[Turn] = [[Call("where", {}), LOOK], "Tell me the day, or show me the place."]
+    page = Page(create_app(booker(*asking, tools=(look, where))))
+    await page.send("hi")
+    [question] = [part for part in card(page.messages[-1])["parts"] if part["type"] == "tool-where"]
+    assert question["state"] == "input-available"
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+async def test_a_question_in_a_card_is_unanswered_if_the_user_went_on() -> None:
+    where = client_tool("where", "Where the user is.")
+    page = Page(create_app(booker([Call("where", {})], ["I guess. ", FINISH], tools=(look, where))))
+    await page.send("hi")
+    await page.send("guess")
+    [_, message, *_] = await page.stored()
+    [question] = [part for part in card(message)["parts"] if part["type"] == "tool-where"]
+    assert question["errorText"] == "The user went on without an answer."
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()

@@ -192,12 +192,19 @@ def test_an_answer_under_an_id_that_only_the_client_saw_finds_its_call() -> None
         user_text(),
         event("root", call("stored-1", "ask"), call("stored-2", "ask"), waiting=["stored-1", "stored-2"]),
     ]
-    turn = plan(request(output("seen-1", 1), output("seen-2", 2)), Transcript(events))
+    transcript = Transcript(events)
+    seen = output("seen-1", 1), output("seen-2", 2)
+    turn = plan(request(*seen, own_id=transcript.turns[0].message_id), transcript)
     assert isinstance(turn, AnsweredCalls)
     assert [(given.id, given.response) for given in turn.answers] == [
         ("stored-1", {"result": 1}),
         ("stored-2", {"result": 2}),
     ]
+
+
+def test_an_answer_under_an_unknown_id_in_another_message_is_refused() -> None:
+    events = [user_text(), event("root", call("stored", "ask"), waiting=["stored"])]
+    assert refusal(request(output("removed", 1), own_id="removed-reply"), events).status == 409
 
 
 def test_an_answer_given_before_brings_back_what_followed_from_it() -> None:

@@ -9,6 +9,7 @@ from google.genai import types
 
 from stream_protocol.adk import CallKind, read
 from stream_protocol.session import METADATA_KEY, EventRole, Transcript, TranscriptReader, Turn
+from stream_protocol.session._edited_messages import find_user_message
 from stream_protocol.session.transcript import EventMetadata, SentFile, update_metadata
 
 
@@ -133,11 +134,11 @@ def test_the_answer_of_an_old_adk_is_taken_back_without_its_message() -> None:
 def test_a_user_message_is_found_by_the_id_of_its_client_or_else_of_its_event() -> None:
     first, edited, unnamed = said("a", message_id="u1"), said("b", "e-2", message_id="u1"), said("c", "e-3")
     read = Transcript([first, spoke("1"), rewind("e-1"), edited, spoke("2", "e-2"), unnamed])
-    found, by_event = read.find_user_message("u1"), read.find_user_message(unnamed.id)
+    found, by_event = find_user_message(read, "u1"), find_user_message(read, unnamed.id)
     assert found is not None
     assert by_event is not None
     assert (found.user_event, by_event.user_event) == (edited, unnamed)
-    assert read.find_user_message("") is None
+    assert find_user_message(read, "") is None
     assert [turn.user_event for turn in read.versions("u1")] == [first, edited]
 
 

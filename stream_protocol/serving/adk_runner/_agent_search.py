@@ -12,11 +12,10 @@ from typing import Final
 from stream_protocol.serving.adk_runner._source_targets import (
     AGENT_FILES,
     is_agent_folder,
-    is_file,
-    is_folder,
     module_name,
     source_targets,
 )
+from stream_protocol.serving.base import is_file, is_folder
 
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 

@@ -18,6 +18,7 @@ from google.adk.apps import App
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
+from stream_protocol.serving.base import is_file, is_folder
 from stream_protocol.serving.errors import located_text
 
 TARGETS: Final = (BaseNode, App, Runner)
@@ -81,23 +82,6 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
         if isinstance(statement, ast.Raise):
             raise SourceError(f"it raises an error ({file.name}, line {statement.lineno})")
     return _Scope(tree, file, root, importing | {file.resolve()})
-
-
-def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
-    folder.
-    """
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
 
 
 def is_agent_folder(folder: Path) -> bool:

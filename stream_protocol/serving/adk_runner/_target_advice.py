@@ -29,13 +29,12 @@ from stream_protocol.serving.adk_runner._source_targets import (
     TARGETS,
     SourceError,
     is_agent_folder,
-    is_file,
-    is_folder,
     other_module,
     read_targets,
     source_of,
     source_targets,
 )
+from stream_protocol.serving.base import is_file, is_folder
 
 _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."

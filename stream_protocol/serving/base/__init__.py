@@ -7,6 +7,7 @@ Where to change what:
 - ``_byte_budget``, ``_response_memory``: the memory limits for request bodies and for responses.
 - ``_times``: timeouts and intervals.
 - ``_off_loop``: moves long work to a thread, so that it does not block the event loop.
+- ``_paths``: files and folders that a user has named.
 - ``_tasks``: tasks, timers and time limits.
 - ``_audit``: the audit trail.
 - ``_overrides``: ``RunOverrides``, the settings of an app for one request.
@@ -28,6 +29,7 @@ from stream_protocol.serving.base._limits import (
 from stream_protocol.serving.base._loopback import is_loopback_address
 from stream_protocol.serving.base._off_loop import run_off_loop
 from stream_protocol.serving.base._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving.base._paths import is_file, is_folder
 from stream_protocol.serving.base._rare_warning import WARNING_SECONDS, RareWarning
 from stream_protocol.serving.base._recorder_protocol import (
     Recorder,

@@ -45,7 +45,7 @@ class RunOverrides:
     ``None`` sends files as bytes.
     """
     names_missing_key: bool = False
-    """Name a missing API key in the error text. The routes set this option.
+    """Write the name of a missing API key into the error text. The routes set this option.
 
     The value is True if the request comes from this machine and the app has no ``identify``. The option has no effect
     if the service has ``on_error``.

@@ -138,14 +138,14 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
         )
     if code in _UNREADABLE_CALL:
         return (
-            f"The model wrote a tool call that cannot be read ({quoted}): try again, or simplify the tool's parameters."
+            f"The model wrote a tool call that cannot be read ({quoted}). Try again, or simplify the tool's parameters."
         )
     if code == "MAX_TOKENS":
         return f"The model reached its limit of tokens before it said anything ({quoted}): raise `max_output_tokens`."
     if code == NO_CONTENT:
-        return f"The model answered nothing ({quoted}): try again."
+        return f"The model answered nothing ({quoted}). Try again."
     if code in UNEXPLAINED:
-        return f"The model did not finish its answer ({message or code}): try again."
+        return f"The model did not finish its answer ({message or code}). Try again."
     return f"The agent reported an error: {(quoted or 'without a word').rstrip('.')}."
 
 
@@ -162,11 +162,12 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
     if "ContextWindowExceededError" in names or _TOO_LONG.search(text):
         return CONVERSATION_TOO_LONG.format(name)
     if names & _TIMEOUTS:
-        return f"{name} did not answer in time: try again, or give its client a longer timeout."
+        return f"{name} did not answer in time. Try again, or give its client a longer timeout."
     if _NO_PROVIDER in text:
         return f"{name} is of no known provider: name it with its provider, as in openai/gpt-4o."
     if names & _BROKEN_OFF and not names & _UNREACHABLE:
-        return f"The connection to {_server(error, name)} was lost: try again."
+        host = _host(error)
+        return f"Lost the connection to {f'{host} for {name}' if host else 'the model'}. Try again."
     if names & (_UNREACHABLE | _NO_RESPONSE) or ("InternalServerError" in names and _NO_CONNECTION.search(text)):
         return f"Cannot reach {_server(error, name)}: check the network, the proxy settings and the model's address."
     if names & _UNREADABLE:
@@ -214,11 +215,11 @@ def _explain_response(response: ProviderResponse, name: str, key: str, names: fr
     if status == 404:
         return f"The provider does not know {name} ({quoted}): check the model's name."
     if status in {408, 504}:
-        return f"The provider of {name} did not answer in time ({quoted}): try again."
+        return f"The provider of {name} did not answer in time ({quoted}). Try again."
     if status in {503, 529} or "overloaded_error" in codes:
-        return f"The provider of {name} is overloaded ({quoted}): try again in a moment."
+        return f"The provider of {name} is overloaded ({quoted}). Try again in a moment."
     if status >= 500:
-        return f"The provider of {name} failed ({quoted}): try again in a moment."
+        return f"The provider of {name} failed ({quoted}). Try again in a moment."
     if (
         _TOOL_DECLARATION.search(" ".join([*response.codes, response.message]))
         or "invalid_function_parameters" in codes
@@ -262,6 +263,11 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 def _server(error: BaseException, name: str) -> str:
     """Return a phrase for the server to which the failed request was sent, such as ``localhost:8000 for my-model``."""
+    return f"{host} for {name}" if (host := _host(error)) else f"the provider of {name}"
+
+
+def _host(error: BaseException) -> str | None:
+    """Return the host and port to which the failed request was sent; ``None`` if they are unknown."""
     try:
         # Exceptions of aiohttp have a `host`. Those of httpx, openai and anthropic have a `request`. litellm's
         # `request` is made up.
@@ -270,8 +276,8 @@ def _server(error: BaseException, name: str) -> str:
         address = None
     host, port = getattr(address, "host", None), getattr(address, "port", None)
     if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):
-        return f"the provider of {name}"
-    return f"{one_line(f'{host}:{port}' if port else host, 80)} for {name}"
+        return None
+    return one_line(f"{host}:{port}" if port else host, 80)
 
 
 def _text(error: BaseException, *, quoting: bool) -> str:

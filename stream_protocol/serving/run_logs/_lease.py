@@ -12,7 +12,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.base import Timers, cancel_and_wait
 from stream_protocol.serving.run_logs._log_writer import LogWriter
 from stream_protocol.serving.run_logs._post_replies import PostReplies
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError, phase_of
@@ -50,7 +50,7 @@ class SharedLease:
         """The event-loop time of the first attempt after the last successful renewal; ``None`` without an attempt."""
         self._settled: asyncio.Future[None] | None = None
         """Done when the lease is renewed or lost; ``None`` if no task waits for the renewal."""
-        self._loss_timer: asyncio.TimerHandle | None = None
+        self._timers = Timers()
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
@@ -133,7 +133,7 @@ class SharedLease:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
             await cancel_and_wait(tasks)
-            self._cancel_timer()  # after the tasks, because a running renewal starts the timer again
+            self._timers.close()
         await self._posts.wait()
         await self.free_in_store()
 
@@ -195,26 +195,22 @@ class SharedLease:
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()
-        self._lose_at(sent_at + self._times.valid_without_renewal)
-
-    def _lose_at(self, time: float) -> None:
-        self._cancel_timer()
-        self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
+        self._timers.start("loss", sent_at + self._times.valid_without_renewal - _now(), self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
         """End the run if all attempts to renew the lease have failed for ``LeaseTimes.time_to_renew`` seconds.
         Otherwise, check again later.
         """
-        tried_until = (self._trying_since or _now()) + self._times.time_to_renew
-        if _now() < tried_until:
-            self._lose_at(tried_until)
+        left = (self._trying_since or _now()) + self._times.time_to_renew - _now()
+        if left > 0:
+            self._timers.start("loss", left, self._lose_if_tried)
         else:
             self._lose()
 
     def _lose(self) -> None:
         self._lost = True
         self._settle()
-        self._cancel_timer()
+        self._timers.cancel("loss")
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)
         self.owner.lease_lost()
 
@@ -222,11 +218,6 @@ class SharedLease:
         settled, self._settled = self._settled, None
         if settled is not None and not settled.done():
             settled.set_result(None)
-
-    def _cancel_timer(self) -> None:
-        if self._loss_timer is not None:
-            self._loss_timer.cancel()
-            self._loss_timer = None
 
 
 def _now() -> float:

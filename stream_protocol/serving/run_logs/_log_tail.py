@@ -11,7 +11,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import wait_for_first
+from stream_protocol.serving.base import Timers, wait_for_first
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
@@ -124,7 +124,7 @@ class LogTail:
         self._times = times
         self._writer = WriterWatch(store, chat, run_id, times)
         self._runs_are_recovered = runs_are_recovered
-        self._timer: asyncio.TimerHandle | None = None
+        self._timers = Timers()
         self._received = 0
         """The number of the run's events in ``buffer``."""
         self._expected = 0
@@ -149,7 +149,7 @@ class LogTail:
     async def has_begun(self) -> bool:
         """Waits for the first events of the run. Returns False if the run's worker died before the first event."""
         self._expected += 1
-        self._cancel_timer()
+        self._timers.cancel("unread")
         try:
             while not await wait_for_first(self.buffer.changed(0), self._unwanted.wait(), seconds=BEGIN_SECONDS):
                 if not self._writer.is_missing:
@@ -166,7 +166,7 @@ class LogTail:
         try:
             await wait_for_first(self._read_until_end(), self._unwanted.wait())
         finally:
-            self._cancel_timer()
+            self._timers.close()
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
 
@@ -252,14 +252,8 @@ class LogTail:
         self._unwanted.set()
 
     def _count_readers(self, readers: int) -> None:
-        self._cancel_timer()
-        if not readers and not self._expected:
-            self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._unwanted.set)
-
-    def _cancel_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        seconds = None if readers or self._expected else LINGER_SECONDS
+        self._timers.start("unread", seconds, self._unwanted.set)
 
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:

@@ -6,7 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.base import ENGINE, RUN_LOG, SESSION_STORE, stopped_refusal, unreachable_refusal
+from stream_protocol.serving.base import (
+    ENGINE,
+    RUN_LOG,
+    SESSION_STORE,
+    stopped_refusal,
+    unreachable_refusal,
+    wait_for_first,
+)
 from stream_protocol.serving.runs._run import LeaseLostError
 
 if TYPE_CHECKING:
@@ -85,11 +92,7 @@ class Claim:
         unreachable store.
         """
         assert self._execution is not None
-        opened = asyncio.create_task(self.run.opened.wait())
-        try:
-            await asyncio.wait({opened, self._execution}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            opened.cancel()
+        await wait_for_first(self.run.opened.wait(), asyncio.wait({self._execution}))
         if not self.run.is_open:
             raise self._failure(self._execution)
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import orjson
 
 from stream_protocol.serving.adk_runner import Receipt
-from stream_protocol.serving.base import abandon, closing_refusal
+from stream_protocol.serving.base import abandon, closing_refusal, wait_for_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,17 +70,14 @@ async def post(
     ``ChatRequestError`` (503) when ``closing`` is set.
     """
     reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
-    waiting = asyncio.create_task(closing.wait()) if closing is not None else None
     try:
-        if waiting is not None:
-            await asyncio.wait((reply, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if closing is not None:
+            await wait_for_first(asyncio.wait({reply}), closing.wait())
             if not reply.done():
                 raise closing_refusal()
         return await reply
     finally:
         abandon(reply)
-        if waiting is not None:
-            abandon(waiting)
 
 
 async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:

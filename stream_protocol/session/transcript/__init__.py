@@ -23,6 +23,7 @@ from stream_protocol.session.transcript._metadata import (
     TakenInMessage,
     is_appended,
     is_repeated_fragment,
+    stored_error_text,
     update_metadata,
 )
 from stream_protocol.session.transcript._transcript import Transcript, Turn

@@ -7,14 +7,15 @@ the run, but this module only reads the copy on the user's event.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from google.genai.types import Content
 
-from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, Text, is_user_event
+from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, Text, is_failure, is_user_event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from google.adk.events import Event
@@ -191,6 +192,15 @@ def kept_steering(event: Event) -> tuple[str, ...]:
 def is_appended(event: Event) -> bool:
     """Return True if this library, and not ADK, has created the event."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
+
+
+def stored_error_text(response: Sequence[Event]) -> str | None:
+    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail, or if
+    the text is not stored. ``response``: the stored events."""
+    if not response or not is_failure(response[-1]):
+        return None
+    of_run = takewhile(lambda event: not is_user_event(event), reversed(response))
+    return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
 
 
 def is_repeated_fragment(facts: EventFacts) -> bool:

@@ -31,7 +31,13 @@ from stream_protocol.adk import (
     readable_event,
     steering_id,
 )
-from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
+from stream_protocol.session.transcript._metadata import (
+    EventMetadata,
+    kept_steering,
+    shown_event,
+    steering_state,
+    stored_error_text,
+)
 from stream_protocol.session.transcript._transcript_reader import (
     EventRole,
     FirstReading,
@@ -88,10 +94,7 @@ class Turn:
     def error_text(self) -> str | None:
         """The error text that the client received at the end of the turn's newest run. ``None`` if the run did not
         fail, or if the text is not stored."""
-        if not self.has_failed:
-            return None
-        of_run = reversed(self.stored[self.response_starts[-1] :])
-        return next((text for event in of_run if (text := EventMetadata.of(event).error_text) is not None), None)
+        return stored_error_text(self.stored[self.response_starts[-1] :])
 
     @cached_property
     def user_event(self) -> Event | None:
@@ -236,10 +239,6 @@ class Transcript:
         return any(
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
-
-    def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose user message has this id; ``None`` if there is none."""
-        return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
         """Return the newest turn in which a run has read the steering message ``client_id``; ``None`` if there is

@@ -78,7 +78,7 @@ class StoredCall:
     @property
     def is_awaited(self) -> bool:
         """True if the client must still answer the call. Always False if the tool has already run without an answer."""
-        return self.kind is not None and self.is_pending and self.known.opened is not None
+        return self.kind is not None and self.is_pending and self.known.is_open
 
     @property
     def is_pending(self) -> bool:

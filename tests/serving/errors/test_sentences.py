@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "openai overloaded": (
         lambda: of_openai(503, "Overloaded.", kind="server_error"),
-        "The provider of the model is overloaded (503 server_error: Overloaded): try again in a moment.",
+        "The provider of the model is overloaded (503 server_error: Overloaded). Try again in a moment.",
     ),
     "openai unreachable": (
         lambda: not_reached("APIConnectionError"),
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "openai timeout": (
         lambda: not_reached("APITimeoutError"),
-        "the model did not answer in time: try again, or give its client a longer timeout.",
+        "the model did not answer in time. Try again, or give its client a longer timeout.",
     ),
     "anthropic 401": (
         lambda: of_anthropic(401, "authentication_error", "invalid x-api-key"),
@@ -120,7 +120,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "anthropic 529": (
         lambda: of_anthropic(529, "overloaded_error", "Overloaded"),
-        "The provider of the model is overloaded (529 overloaded_error: Overloaded): try again in a moment.",
+        "The provider of the model is overloaded (529 overloaded_error: Overloaded). Try again in a moment.",
     ),
     "anthropic context": (
         lambda: of_anthropic(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "google late": (
         lambda: google(504, "DEADLINE_EXCEEDED", "Deadline expired."),
-        "The provider of the model did not answer in time (504 DEADLINE_EXCEEDED: Deadline expired): try again.",
+        "The provider of the model did not answer in time (504 DEADLINE_EXCEEDED: Deadline expired). Try again.",
     ),
     "blocked": (
         lambda: AgentRunError("PROHIBITED_CONTENT", None),
@@ -168,7 +168,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "unreadable call": (
         lambda: AgentRunError("MALFORMED_FUNCTION_CALL", "call(x"),
         (
-            "The model wrote a tool call that cannot be read (MALFORMED_FUNCTION_CALL: call(x): try again, or simplify "
+            "The model wrote a tool call that cannot be read (MALFORMED_FUNCTION_CALL: call(x). Try again, or simplify "
             "the tool's parameters."
         ),
     ),
@@ -178,7 +178,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "nothing": (
         lambda: AgentRunError("MODEL_RETURNED_NO_CONTENT", None),
-        "The model answered nothing (MODEL_RETURNED_NO_CONTENT): try again.",
+        "The model answered nothing (MODEL_RETURNED_NO_CONTENT). Try again.",
     ),
     "another event": (lambda: AgentRunError(None, "a\nb"), "The agent reported an error: a b."),
     "a missing package": (

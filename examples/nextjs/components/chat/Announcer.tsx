@@ -1,5 +1,5 @@
-import { type ChatStatus, isToolUIPart } from "ai";
-import type { ChatMessage, Outcomes } from "./message-types";
+import type { ChatStatus } from "ai";
+import { type ChatMessage, neededFor, type Outcomes } from "./message-types";
 
 type AnnouncerProps = { status: ChatStatus; reconnecting: boolean; messages: ChatMessage[]; outcomes: Outcomes };
 
@@ -14,21 +14,12 @@ export function Announcer({ status, reconnecting, messages, outcomes }: Announce
 
 function told(status: ChatStatus, last: ChatMessage | undefined, outcomes: Outcomes): string {
   if (status === "submitted" || status === "streaming") return "The agent is answering.";
+  const outcome = outcomes.get(last?.id ?? "");
+  if (outcome?.type === "failed") return `The answer failed. ${outcome.errorText ?? ""}`.trim();
   if (status === "error" || last === undefined) return ""; // an error is an alert of its own
-  const outcome = outcomes.get(last.id);
   if (outcome?.type === "stopped") return "The answer was stopped.";
-  if (outcome?.type === "failed") return "The answer failed.";
   if (last.role !== "assistant") return "";
-  const needed = neededFrom(last, outcomes);
+  const needed = neededFor(last);
   if (needed === "approval") return "The agent waits for your approval.";
   return needed === "input" ? "The agent needs your input." : "The agent has answered.";
-}
-
-/** What the agent needs from the user to go on after its last message. */
-function neededFrom(last: ChatMessage | undefined, outcomes: Outcomes): "approval" | "input" | undefined {
-  if (last?.role !== "assistant" || outcomes.get(last.id)?.type === "stopped") return undefined;
-  const calls = last.parts.filter(isToolUIPart);
-  if (calls.some(({ state }) => state === "approval-requested")) return "approval";
-  const asks = calls.some(({ state, providerExecuted }) => state === "input-available" && !providerExecuted);
-  return asks ? "input" : undefined;
 }

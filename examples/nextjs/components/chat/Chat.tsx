@@ -72,9 +72,11 @@ export function Chat(props: ChatProps) {
     void chat.stop();
   };
   const lastIndex = messages.length - 1;
+  const failed = chat.outcomes.get(messages[lastIndex]?.id ?? "");
+  const error = failed?.type === "failed" && failed.errorText === chat.error?.message ? undefined : chat.error; // the message says it
   const outcomeOf = (index: number): Outcome | undefined => {
     const id = messages[index]?.id;
-    if (id === undefined || (index === lastIndex && (busy || chat.error))) return undefined; // an error says it itself
+    if (id === undefined || (index === lastIndex && (busy || error))) return undefined;
     const isAnswered = messages[index]?.role === "user" && messages[index + 1]?.role === "assistant";
     return isAnswered ? undefined : chat.outcomes.get(id);
   };
@@ -118,10 +120,10 @@ export function Chat(props: ChatProps) {
                 {chat.choiceError.message}
               </p>
             )}
-            {chat.error && (
+            {error && (
               <Problem
-                text={chat.error.message}
-                onRetry={chat.error instanceof TooLargeError ? undefined : chat.retry}
+                text={error.message}
+                onRetry={error instanceof TooLargeError ? undefined : chat.retry}
                 onDismiss={chat.clearError}
               />
             )}

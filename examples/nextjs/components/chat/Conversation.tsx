@@ -11,7 +11,7 @@ type ConversationProps = { busy: boolean; sent: number; children: ReactNode };
 /** The messages. What is new stays in view, until the reader scrolls up; what is sent always. */
 export function Conversation({ busy, sent, children }: ConversationProps) {
   return (
-    <StickToBottom className="relative min-h-0 flex-1" initial="instant" resize={STILL ? "instant" : "smooth"}>
+    <StickToBottom className="relative flex min-h-0 flex-1 flex-col" initial="instant" resize={STILL ? "instant" : "smooth"}>
       <StickToBottom.Content
         role="log"
         aria-live="off" // every word would be read: the announcer says what matters
@@ -42,7 +42,8 @@ function ToEnd({ sent }: { sent: number }) {
   }, [sent, scrollToBottom]);
   if (isAtBottom) return null;
   return (
-    <div className="absolute inset-x-0 bottom-3 flex justify-center">
+    // A finger gets a row of its own, so that the button covers nothing to press.
+    <div className="flex justify-center pointer-coarse:relative pointer-coarse:z-10 pointer-coarse:py-1 pointer-fine:absolute pointer-fine:inset-x-0 pointer-fine:bottom-3">
       <IconButton
         label="Scroll to the end"
         look="outline"

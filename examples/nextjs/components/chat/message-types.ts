@@ -106,6 +106,13 @@ export function approvalReasonOf(message: ChatMessage, call: { toolCallId: strin
   return approval.requestReason ?? dataOf<{ reason?: string }>(message, APPROVAL, call.toolCallId)?.reason;
 }
 
+/** What the agent needs from the user to go on after this message. */
+export function neededFor({ parts }: ChatMessage): "approval" | "input" | undefined {
+  const calls = parts.filter(isToolUIPart);
+  if (calls.some(({ state }) => state === "approval-requested")) return "approval";
+  return calls.some(({ state, providerExecuted }) => state === "input-available" && !providerExecuted) ? "input" : undefined;
+}
+
 /** What the tool of a denied call has returned, if it ran to hear that. */
 export function denialOf(message: ChatMessage, toolCallId: string): unknown {
   return dataOf<{ output: unknown }>(message, "data-adk-denial", toolCallId)?.output;

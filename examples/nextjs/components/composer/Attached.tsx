@@ -1,5 +1,6 @@
 import type { FileUIPart } from "ai";
 import { FileText, X } from "lucide-react";
+import { useState } from "react";
 import { bytesIn, shownSize } from "../messages/file-size";
 import { Button } from "../ui/button";
 
@@ -26,12 +27,8 @@ function Chips({ files, onRemove }: Omit<AttachedProps, "refused">) {
         const name = file.filename ?? file.mediaType;
         const size = bytesIn(file.url);
         return (
-          <li key={index} className="flex max-w-full items-center gap-2 rounded-lg border bg-muted p-1 text-sm">
-            {file.mediaType.startsWith("image/") ? (
-              <img src={file.url} alt="" className="size-8 rounded object-cover" />
-            ) : (
-              <FileText className="ms-1 size-4 shrink-0 text-muted-foreground" aria-hidden />
-            )}
+          <li key={index} className="flex max-w-full items-center gap-2 rounded-lg border bg-muted p-1 text-sm pointer-coarse:py-0">
+            <Look file={file} />
             <span dir="auto" className="max-w-48 truncate">
               {name}
             </span>
@@ -44,4 +41,13 @@ function Chips({ files, onRemove }: Omit<AttachedProps, "refused">) {
       })}
     </ul>
   );
+}
+
+/** The image, or an icon for what the browser cannot draw. */
+function Look({ file: { mediaType, url } }: { file: FileUIPart }) {
+  const [broken, setBroken] = useState(false);
+  if (broken || !mediaType.startsWith("image/")) {
+    return <FileText className="ms-1 size-4 shrink-0 text-muted-foreground" aria-hidden />;
+  }
+  return <img src={url} alt="" className="size-8 rounded object-cover" onError={() => setBroken(true)} />;
 }

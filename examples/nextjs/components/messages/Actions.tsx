@@ -15,7 +15,7 @@ export function Versions({ versions, busy, onChoose }: Pick<MessageProps, "versi
 /** Seen when the pointer or the focus is on the message; always without a pointer, or if there are several versions. */
 export function Actions({ children }: { children: ReactNode }) {
   return (
-    <div className="message-actions -my-1 flex min-h-7 items-center gap-0.5 transition-opacity">
+    <div className="message-actions -mx-1.5 -my-1 flex min-h-7 items-center gap-0.5 transition-opacity pointer-coarse:-mx-3.5 pointer-coarse:-my-2 pointer-coarse:gap-0">
       {children}
     </div>
   );

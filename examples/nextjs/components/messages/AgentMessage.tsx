@@ -1,6 +1,6 @@
 import { isToolUIPart } from "ai";
 import { RefreshCw } from "lucide-react";
-import { textOf } from "../chat/message-types";
+import { neededFor, textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText, Versions } from "./Actions";
 import { Ended } from "./Ended";
@@ -27,7 +27,7 @@ export function AgentMessage({ message, root, agent, live, outcome, busy, onEdit
         <Actions>
           <Versions versions={versions} busy={busy} onChoose={onChoose} />
           <CopyText text={textOf(message)} />
-          {onRegenerate && (
+          {onRegenerate && !(answers.answerable && neededFor(message)) && (
             <IconButton
               label="Regenerate"
               size="small icon"

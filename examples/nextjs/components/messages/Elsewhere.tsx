@@ -1,4 +1,4 @@
-import { ExternalLink } from "lucide-react";
+import { ExternalLink, ImageOff } from "lucide-react";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { Dialog } from "../ui/dialog";
 
@@ -26,15 +26,27 @@ export function Elsewhere({ url, className = LINK, download, children }: Elsewhe
   );
 }
 
-type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
+type PictureProps = {
+  url: string | undefined;
+  alt: string | undefined;
+  className?: string;
+  /** The browser cannot draw it. Without this, its text stands in its place. */
+  onBroken?: () => void;
+};
 
 /** An image that the page has or its own server gives; of any other a link, and its text in a link or without a URL to open. */
-export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
+export function Picture({ url, alt, className = "max-w-full rounded-lg", onBroken }: PictureProps) {
   const at = parsed(url);
   const inLink = useContext(InLink);
+  const [broken, setBroken] = useState<string>();
+  const onError = () => {
+    setBroken(url);
+    onBroken?.();
+  };
+  if (url !== undefined && broken === url) return <Broken alt={alt} />;
   if (isOwn(url)) {
-    if (!inLink) return <OwnPicture className={className} url={url} alt={alt} />;
-    return <img className={className} src={url} alt={alt} data-picture />;
+    const image = <img className={className} src={url} alt={alt} onError={onError} data-picture />;
+    return inLink ? image : <OwnPicture url={url} alt={alt} image={image} />;
   }
   if (at === undefined || !OPENED.includes(at.protocol)) return alt;
   if (inLink) return alt || "Image";
@@ -49,8 +61,20 @@ export function Picture({ url, alt, className = "max-w-full rounded-lg" }: Pictu
   );
 }
 
+/** In place of an image that the browser cannot draw. */
+function Broken({ alt }: Pick<PictureProps, "alt">) {
+  return (
+    <span className="inline-flex max-w-full items-center gap-1.5 text-sm text-muted-foreground" data-broken>
+      <ImageOff className="size-4 shrink-0" aria-hidden />
+      <span className="min-w-0 wrap-anywhere">{alt || "Image"}</span>
+    </span>
+  );
+}
+
+type OwnPictureProps = Pick<PictureProps, "url" | "alt"> & { image: ReactNode };
+
 /** An image that opens in its own size. */
-function OwnPicture({ url, alt, className }: PictureProps) {
+function OwnPicture({ url, alt, image }: OwnPictureProps) {
   const [open, setOpen] = useState(false);
   const name = alt || "Image";
   return (
@@ -65,7 +89,7 @@ function OwnPicture({ url, alt, className }: PictureProps) {
           aria-label={`Enlarge: ${name}`}
           className="w-fit max-w-full cursor-zoom-in self-start rounded-xl in-[[aria-label=You]]:self-end"
         >
-          <img className={className} src={url} alt={alt} data-picture />
+          {image}
         </button>
       }
     >

@@ -12,12 +12,14 @@ type FileProps = { part: FileUIPart; from?: string | undefined };
 /** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
 export function File({ part: { mediaType, url, filename }, from }: FileProps) {
   const name = filename ?? `file.${extensionOf(mediaType)}`;
-  if (mediaType.startsWith("image/")) {
+  const [broken, setBroken] = useState(false);
+  if (mediaType.startsWith("image/") && !broken) {
     return (
       <Picture
         className="max-h-96 max-w-full rounded-xl border in-[[aria-label=You]]:max-h-56"
         url={url}
         alt={filename ?? from ?? "Image from the conversation"}
+        onBroken={() => setBroken(true)}
       />
     );
   }

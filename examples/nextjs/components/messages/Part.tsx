@@ -86,10 +86,11 @@ function Text({ part, message, root, live }: TextProps) {
   const { thought = "", answer = part.text, ended } = splitThought(part.text, streaming) ?? {};
   if (thought === "" && answer === "") return null;
   const speaker = speakerOf(part);
+  const isNew = speaker !== undefined && speaker !== (callerOf(message, part) ?? root);
   const cited = "citations" in part || message.parts.some((other) => other.type === CITATIONS);
   return (
     <div data-text={part.state ?? "done"}>
-      {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
+      {isNew && <Speaker name={speaker} />}
       {thought !== "" && (
         <div className="mb-3">
           <Reasoning part={{ type: "reasoning", text: thought }} live={streaming && !ended} />

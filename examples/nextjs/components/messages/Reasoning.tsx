@@ -31,7 +31,7 @@ export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean
   );
 }
 
-function thought(seconds: number | undefined): string {
-  if (seconds === undefined) return "Thoughts";
-  return `Thought for ${duration(seconds)}`;
+/** Without a time if that is unknown, or too short to matter. */
+function thought(seconds = 0): string {
+  return seconds < 1 ? "Thought" : `Thought for ${duration(seconds)}`;
 }

@@ -1,4 +1,5 @@
 import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
+import remarkBreaks from "remark-breaks";
 import {
   Block,
   type BlockProps,
@@ -16,7 +17,6 @@ import { comparisons } from "./comparisons";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
 import { jsonAsCode } from "./json-answer";
-import { lineBreaks } from "./line-breaks";
 import { useMath } from "./math";
 import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
@@ -41,12 +41,15 @@ type Pluggable = (typeof defaultRemarkPlugins)[string];
 const { raw: _, harden, ...SAFE } = defaultRehypePlugins;
 const REHYPE = [...Object.values(SAFE), withOptions(harden, { linkBlockPolicy: "text-only", imageBlockPolicy: "text-only" })];
 
-/** One tilde is text: `3~5 days or 10~20 km`. */
+/**
+ * One tilde is text: `3~5 days or 10~20 km`. A line of a paragraph stays a line: models write poems and addresses so, and
+ * wrap no lines.
+ */
 const { gfm, ...OTHERS } = defaultRemarkPlugins;
 const REMARK = [
   withOptions(gfm, { singleTilde: false }),
   ...Object.values(OTHERS),
-  ...[wholeRows, comparisons, htmlAsText, lineBreaks, unusedDefinitions],
+  ...[wholeRows, comparisons, htmlAsText, remarkBreaks, unusedDefinitions],
 ];
 
 /** A plugin of Streamdown with more options. */
@@ -128,7 +131,7 @@ function Numbered({ start = 1, children }: { start?: number | undefined; childre
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
   if (!task) return <li className="py-0.5">{children}</li>;
   return (
-    <li className="py-0.5 [ul>&]:list-none">
+    <li data-task className="py-0.5 [ul>&]:list-none">
       <label>{children}</label>
     </li>
   );

@@ -16,29 +16,31 @@ export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions,
     onEdit?.(message.id, changed);
   };
   return (
-    <article aria-label="You" className="flex flex-col items-end gap-2">
-      <h2 className="sr-only">You</h2>
-      {filesOf(message).map((file, index) => (
-        <File key={index} part={file} />
-      ))}
-      {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
-      {!editing && (
-        // The buttons stand below the text for a finger, and beside them for a mouse.
-        <div className="flex w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
-          {text !== "" && <Words text={text} />}
-          <Actions>
-            <Versions versions={versions} busy={busy} onChoose={onChoose} />
-            <CopyText text={text} />
-            {onEdit && (
-              <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>
-                <Pencil />
-              </IconButton>
-            )}
-          </Actions>
-        </div>
-      )}
+    <>
+      <article aria-label="You" className="flex flex-col items-end gap-2">
+        <h2 className="sr-only">You</h2>
+        {filesOf(message).map((file, index) => (
+          <File key={index} part={file} />
+        ))}
+        {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
+        {!editing && (
+          // The buttons stand below the text for a finger, and beside them for a mouse.
+          <div className="flex w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
+            {text !== "" && <Words text={text} />}
+            <Actions>
+              <Versions versions={versions} busy={busy} onChoose={onChoose} />
+              <CopyText text={text} />
+              {onEdit && (
+                <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>
+                  <Pencil />
+                </IconButton>
+              )}
+            </Actions>
+          </div>
+        )}
+      </article>
       {outcome && <Ended outcome={outcome} onRetry={onRetry} />}
-    </article>
+    </>
   );
 }
 

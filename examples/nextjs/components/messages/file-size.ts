@@ -1,4 +1,4 @@
-const UNITS = ["B", "KB", "MB"];
+const UNITS = ["B", "kB", "MB"];
 
 /** `1234567`: 1.2 MB. */
 export function shownSize(bytes: number): string {

@@ -1,6 +1,7 @@
 import { Hand, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { useHost } from "../chat/host";
+import { shownDate } from "../ui/shown-date";
 import { ChatMenu } from "./ChatMenu";
 import type { Changes, ListedChat } from "./chat-list";
 
@@ -32,21 +33,21 @@ export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }:
   return (
     <li
       data-chat={chat.id}
-      className="group/chat relative flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent"
+      className="relative flex items-center rounded-lg transition-colors hover:bg-accent/50 has-aria-[current]:bg-accent has-aria-[current]:before:absolute has-aria-[current]:before:inset-y-2 has-aria-[current]:before:start-0 has-aria-[current]:before:w-0.75 has-aria-[current]:before:rounded-full has-aria-[current]:before:bg-primary"
     >
       <Link
         href={chatHref(chat.id)}
         tabIndex={tabStop ? 0 : -1}
         dir="auto"
-        title={`${title}\n${new Date(chat.updatedAt).toLocaleString()}`}
+        title={`${title}\n${shownDate(chat.updatedAt)}`}
         onClick={onPick}
         aria-current={current ? "page" : undefined}
-        className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium pointer-fine:group-focus-within/chat:pe-9 pointer-fine:group-hover/chat:pe-9"
+        className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium"
       >
         {title}
       </Link>
       {chat.waiting && !chat.running && (
-        <span role="img" aria-label="Needs your input" title="Needs your input" className="me-1 text-warning pointer-fine:group-focus-within/chat:hidden pointer-fine:group-hover/chat:hidden">
+        <span role="img" aria-label="Needs your input" title="Needs your input" className="chat-waits me-1 text-warning">
           <Hand className="size-4" aria-hidden />
         </span>
       )}

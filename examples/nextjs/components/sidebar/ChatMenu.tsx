@@ -34,7 +34,7 @@ export function ChatMenu({ title, archived, tabIndex, onRename, onArchive, onDel
             size="small icon"
             aria-label={`More for ${title}`}
             tabIndex={tabIndex}
-            className="me-1 pointer-fine:absolute pointer-fine:end-0 pointer-fine:opacity-0 pointer-fine:group-focus-within/chat:opacity-100 pointer-fine:group-hover/chat:opacity-100 pointer-fine:data-[state=open]:opacity-100"
+            className="chat-menu me-1"
           >
             <Ellipsis />
           </Button>

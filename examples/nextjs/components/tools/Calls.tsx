@@ -27,8 +27,8 @@ export function Calls({ parts, passed, stopped, show, live, children }: CallsPro
   const [chosen, choose] = useState<boolean>();
   const id = useId();
   const open = parts.length === 1 || (chosen ?? show);
-  const done = parts.filter((part) => isOver(part, { passed, stopped })).length;
-  const over = done === parts.length;
+  const ended = parts.filter((part) => isOver(part, { passed, stopped })).length;
+  const over = ended === parts.length;
   const seconds = useSeconds(live && !over);
   const names = [...new Set(parts.map(nameOf))].join(", ");
   const failed = parts.filter((part) => part.state === "output-error" && !isUnanswered(part) && !isCutOff(part, stopped)).length;
@@ -48,12 +48,13 @@ export function Calls({ parts, passed, stopped, show, live, children }: CallsPro
             <Loader className="size-4 shrink-0 animate-spin motion-reduce:animate-none" aria-hidden />
           )}
           <span className="min-w-0 truncate tabular-nums">
-            {over ? "Used" : "Using"} {parts.length} tools
-            {!over && done > 0 && ` · ${done} done`}
+            {live && !over && "Running "}
+            {parts.length} tool calls
+            {!over && ended > failed && ` · ${ended - failed} done`}
+            {failed > 0 && <> · <span className="text-destructive">{failed} failed</span></>}
             {!over && seconds !== undefined && seconds >= LONG && ` · ${duration(seconds, true)}`}
             {!open && <> · <bdi>{names}</bdi></>}
           </span>
-          {failed > 0 && <span className="shrink-0 text-destructive">{failed} failed</span>}
           <ChevronDown className={`size-4 shrink-0 transition-transform ${open ? "rotate-180" : ""}`} aria-hidden />
         </button>
       )}

@@ -43,7 +43,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
       aria-label={label}
       onSubmit={submit}
       onKeyDown={onKeyDown}
-      className="flex flex-col gap-3 border-t p-3.5 outline-none focus-visible:bg-accent/50"
+      className="flex flex-col gap-3 border-t p-3.5 outline-none"
     >
       {question !== undefined && (
         <p dir="auto" className="font-medium whitespace-pre-wrap wrap-anywhere">

@@ -53,7 +53,8 @@ export function ToolState({ part, waiting, passed, stopped, seconds }: ToolState
 
 function Time({ seconds, running }: { seconds: number; running: boolean }) {
   if (seconds < (running ? LONG : SHORTEST)) return null;
-  return <bdi className="text-muted-foreground tabular-nums">{duration(seconds, running)}</bdi>;
+  // On a phone the name needs the room that a word on the state leaves.
+  return <bdi className={`text-muted-foreground tabular-nums ${running ? "" : "max-sm:[span:not(.sr-only)+&]:hidden"}`}>{duration(seconds, running)}</bdi>;
 }
 
 function look({ part, waiting, passed, stopped }: Omit<ToolStateProps, "seconds">): Look {

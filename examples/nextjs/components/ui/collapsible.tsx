@@ -15,10 +15,10 @@ type CollapsibleProps = {
 export function Collapsible({ open, onOpenChange, summary, className = "", summaryClassName = "", children }: CollapsibleProps) {
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange} className={className}>
-      <Radix.Trigger className={`group/fold flex items-center gap-2 rounded-md text-start ${summaryClassName}`}>
+      <Radix.Trigger className={`flex items-center gap-2 rounded-md text-start ${summaryClassName}`}>
         {summary}
         <ChevronDown
-          className="size-4 shrink-0 text-muted-foreground transition-transform group-data-[state=open]/fold:rotate-180"
+          className="size-4 shrink-0 text-muted-foreground transition-transform [[data-state=open]>&]:rotate-180"
           aria-hidden
         />
       </Radix.Trigger>

@@ -3,12 +3,13 @@ import { Badge } from "../components/ui/badge";
 import { Button } from "../components/ui/button";
 import type { Row } from "./entries";
 import type { Finding, Findings } from "./inspector-api";
-import { RuleLink, Rules, useChosenRule } from "./Rules";
+import { type ChosenRule, RuleLink, Rules } from "./Rules";
 import { WithCode } from "./WithCode";
 
 type CheckProps = Findings & {
   /** The rows whose chunks were checked. */
   rows: Row[];
+  rules: ChosenRule;
   onShow: (number: number) => void;
 };
 
@@ -24,9 +25,8 @@ export function ErrorCount({ findings }: { findings: Finding[] }) {
 }
 
 /** What `adk-ui-stream check` finds in what was sent. */
-export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
+export function Check({ findings, unchecked = 0, rows, rules, onShow }: CheckProps) {
   const chunks = rows.flatMap(({ chunks }) => chunks);
-  const chosen = useChosenRule();
   const failure = chunks.findLast(({ chunk }) => chunk?.type === "error")?.chunk;
   const cause = rows.findLast(({ entry }) => entry.failure)?.entry.failure;
   return (
@@ -53,10 +53,10 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
       )}
       <ul className="flex flex-col gap-3">
         {findings.map((finding, index) => (
-          <Found key={index} finding={finding} onShow={onShow} onChoose={chosen.choose} />
+          <Found key={index} finding={finding} onShow={onShow} onChoose={rules.choose} />
         ))}
       </ul>
-      <Rules {...chosen} />
+      <Rules {...rules} />
     </>
   );
 }

@@ -9,7 +9,7 @@ type DetailsProps = { entry: Entry; rows: Row[]; onChoose: (entry: Entry) => voi
 
 /** The chosen entry, in a box whose upper edge can be dragged. */
 export function Details({ entry, rows, onChoose, onClose }: DetailsProps) {
-  const [height, handle] = useSize({ name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 55, least: 15, most: 85 });
+  const [height, handle] = useSize({ name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 50, least: 15, most: 85 });
   const title = titleOf(entry);
   return (
     <section className="relative flex shrink-0 flex-col border-t" style={{ height: `${height}%` }} aria-label="The chosen entry">

@@ -1,6 +1,8 @@
-import { type KeyboardEvent as ReactKeyboardEvent, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent as ReactKeyboardEvent, type MouseEvent, useDeferredValue, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Button } from "../components/ui/button";
 import { Details } from "./Details";
 import type { Entry, Row } from "./entries";
+import { Heads } from "./Figures";
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";
 import { moveInList } from "./list-keys";
@@ -31,14 +33,18 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
   const sections = useMemo(() => sectionsOf(items), [items]);
   const marks = useMemo(() => byNumber(findings), [findings]);
   const list = useFollowedEnd(rows, follows);
+  const showAll = () => {
+    setFamilies(NO_FAMILIES);
+    setWords("");
+  };
   useEffect(() => {
     if (target === undefined) return;
-    setFamilies(new Set());
-    setWords("");
+    showAll();
     const row = rows.find(({ chunks }) => chunks.some(({ number }) => number === target));
     setChosen(row?.chunks.find(({ number }) => number === target));
     // Only a new target moves the reader, not each row that comes.
   }, [target]);
+  const stay = useStill(list, chosen);
   useEffect(() => {
     const row = list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']");
     if (!list.current || !row) return;
@@ -46,7 +52,9 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
     row.scrollIntoView({ block: row.offsetHeight > room ? "start" : "nearest" }); // the header never covers its beginning
   }, [list, chosen]);
   const close = () => {
-    list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']")?.focus();
+    const row = list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']");
+    row?.focus();
+    stay(row);
     setChosen(undefined);
   };
   const isShown = chosen !== undefined && holds(items, chosen);
@@ -78,20 +86,25 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
         onFamilies={setFamilies}
         onWords={setWords}
       />
-      <div className="grid shrink-0 grid-cols-2 border-b bg-muted text-xs font-medium" aria-hidden>
-        <span className="px-4 py-1.5 @max-lg:px-3">From the agent: ADK events</span>
-        <span className="border-s px-4 py-1.5 @max-lg:px-3">To the page: chunks</span>
-      </div>
       <div
         ref={list}
-        className="@container-size min-h-0 flex-1 overflow-y-auto -outline-offset-2"
+        className="@container-size min-h-0 flex-1 overflow-y-auto -outline-offset-2 [--heads:1.75rem]"
         tabIndex={0}
         role="region"
         aria-label="Events and chunks"
         aria-keyshortcuts="ArrowDown ArrowUp ArrowRight ArrowLeft Home End"
         onKeyDown={moveInList}
+        onClickCapture={({ target }: MouseEvent<HTMLElement>) => stay((target as Element).closest("button[data-side]"))}
       >
-        {items.length === 0 && <p className="p-4 text-sm text-muted-foreground">Nothing matches.</p>}
+        <Heads />
+        {items.length === 0 && (
+          <p className="flex flex-col items-start gap-2 p-4 text-sm text-muted-foreground">
+            No event or chunk matches the search and the kinds above.
+            <Button size="small" onClick={showAll}>
+              Show all
+            </Button>
+          </p>
+        )}
         <Marks value={marks}>
           <Searched value={looked}>
             {sections.map((section) => (
@@ -127,6 +140,19 @@ function sectionsOf(items: Item[]): Section[] {
     else sections.at(-1)?.items.push(item);
   }
   return sections;
+}
+
+/** Returns a function that keeps an element where it is while the entry is chosen: the rows above it may get lower then. */
+function useStill(list: RefObject<HTMLElement | null>, chosen: Entry | undefined) {
+  const kept = useRef<{ element: Element; top: number }>(undefined);
+  useLayoutEffect(() => {
+    const { element, top } = kept.current ?? {};
+    kept.current = undefined;
+    if (element?.isConnected && top !== undefined) list.current?.scrollBy(0, element.getBoundingClientRect().top - top);
+  }, [list, chosen]);
+  return (element: Element | null | undefined) => {
+    kept.current = element ? { element, top: element.getBoundingClientRect().top } : undefined;
+  };
 }
 
 /** A box whose end stays in view while the reader is there. */

@@ -21,7 +21,7 @@ export function Filter({ field, found, there, counts, families, words, onFamilie
   const toggle = (family: Family) => onFamilies(toggled(families, family));
   const offered = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => there.has(family));
   return (
-    <div className="flex flex-col gap-1.5 border-b px-3 py-2 @3xl:flex-row @3xl:items-center" role="search" aria-label="Events">
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b px-3 py-2" role="search" aria-label="Events">
       <label className="relative min-w-48 flex-1">
         <Search className="pointer-events-none absolute inset-y-0 start-2 my-auto size-4 text-muted-foreground" aria-hidden />
         <Input
@@ -46,7 +46,7 @@ export function Filter({ field, found, there, counts, families, words, onFamilie
             type="button"
             aria-pressed={families.has(family)}
             onClick={() => toggle(family)}
-            className="flex h-7 shrink-0 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-ring aria-pressed:bg-accent"
+            className="flex h-7 shrink-0 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-primary aria-pressed:bg-primary/10"
           >
             <span className={`size-2 rounded-full ${COLOURS[family]}`} aria-hidden />
             {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family) ?? 0}</span>

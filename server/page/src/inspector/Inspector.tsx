@@ -1,5 +1,5 @@
 import { type Chat, useChat } from "@ai-sdk/react";
-import { ArrowLeft, Download, FlaskConical, FolderOpen, X } from "lucide-react";
+import { ArrowLeft, CircleX, Download, FlaskConical, FolderOpen, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { type CSSProperties, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage } from "../components/chat/message-types";
@@ -16,6 +16,8 @@ import { Events } from "./Events";
 import { type Finding, type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, openFile, type Source } from "./inspector-api";
 import { Messages } from "./Messages";
 import { NextRequest } from "./NextRequest";
+import { RuleChoice } from "./Rows";
+import { type ChosenRule, useChosenRule } from "./Rules";
 import { Shown } from "./Shown";
 import { State } from "./State";
 import { useSize } from "./use-size";
@@ -45,7 +47,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
     <aside
       aria-label="Inspector"
       style={{ "--width": `${width}%` } as CSSProperties}
-      className="relative flex min-h-0 w-(--width) min-w-90 shrink-0 flex-col border-s bg-background max-md:min-w-0 max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
+      className="@container relative flex min-h-0 w-(--width) min-w-90 shrink-0 flex-col border-s bg-background max-md:min-w-0 max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
       {...dropTarget}
     >
       {handle}
@@ -53,11 +55,17 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
         <h2 className="me-auto min-w-0 truncate text-sm font-semibold">{opened ? opened.name : "Inspector"}</h2>
         {opened && (
           <Button look="ghost" size="small" onClick={() => setOpened(undefined)}>
-            <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden /> Back to the chat
+            <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden />
+            <span>
+              Back<span className="@max-md:sr-only"> to the chat</span>
+            </span>
           </Button>
         )}
         <Button size="small" onClick={() => chooser.current?.click()}>
-          <FolderOpen className="size-4" aria-hidden /> Open a recording
+          <FolderOpen className="size-4" aria-hidden />
+          <span>
+            Open<span className={opened ? "@max-md:sr-only" : ""}> a recording</span>
+          </span>
         </Button>
         <IconButton label="Close the Inspector" size="small icon" onClick={onClose}>
           <X />
@@ -130,7 +138,7 @@ type ChatViewProps = {
 function ChatView({ id, state, payloads }: ChatViewProps) {
   const { messages, status } = useChat<ChatMessage>({ chat: state, experimental_throttle: 100 });
   const busy = status === "submitted" || status === "streaming";
-  const { rows, problem } = useLiveRows(id, busy);
+  const { rows, loaded, problem } = useLiveRows(id, busy);
   const [found, unchecked] = useFindings(id, busy, rows.length > 0);
   const source = useMemo(() => ({ id }), [id]);
   return (
@@ -141,12 +149,13 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
       request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
       saves
-      empty={problem ? <p role="alert">{problem}</p> : <Empty />}
+      empty={problem ? <Failed text={problem} /> : !loaded ? <p role="status">Loading the events of this chat…</p> : <Empty isNew={messages.length === 0} />}
       findings={found?.findings ?? NONE}
-      check={(show) => {
-        if (busy) return <p className="text-sm text-muted-foreground">The answer is checked when it is complete.</p>;
-        if (unchecked) return <p role="alert" className="text-sm">{unchecked}</p>;
-        return found && <Check {...found} rows={rows} onShow={show} />;
+      check={(show, rules) => {
+        if (busy) return <Note>The response is checked when it is complete.</Note>;
+        if (rows.length === 0) return <Note>There is nothing to check yet. After each response, the problems that clients have with its stream appear here.</Note>;
+        if (unchecked) return <Failed text={unchecked} />;
+        return found ? <Check {...found} rows={rows} rules={rules} onShow={show} /> : <Note>Checking the stream…</Note>;
       }}
     />
   );
@@ -172,10 +181,28 @@ function useFindings(id: string, busy: boolean, begun: boolean): [Findings | und
   return [found, problem];
 }
 
-function Empty() {
+function Note({ children }: { children: ReactNode }) {
+  return <p className="text-sm text-muted-foreground">{children}</p>;
+}
+
+function Failed({ text }: { text: string }) {
+  return (
+    <p role="alert" className="flex items-start gap-2 text-sm wrap-anywhere text-foreground">
+      <CircleX className="mt-0.5 size-4 shrink-0 text-destructive" aria-hidden /> {text}
+    </p>
+  );
+}
+
+function Empty({ isNew }: { isNew: boolean }) {
   return (
     <>
-      <p>Send a message. Each event of the agent then appears here, beside the stream chunks that the server made from it.</p>
+      {isNew ? (
+        <p>Send a message. Each event of the agent then appears here, beside the stream chunks that the server made from it.</p>
+      ) : (
+        <p>
+          The server keeps no events of this chat: its runs are too old, or ended before the server started. Events of the next run appear here.
+        </p>
+      )}
       <p>
         To inspect a stored conversation, open a recording or a captured stream, or drop the file here.{" "}
         <Keys keys="Mod+I" /> opens and closes the Inspector.
@@ -213,12 +240,14 @@ export function RecordedView({ name, ...view }: RecordedViewProps) {
       live={false}
       request={<NextRequest id={name} messages={messages} payloads={{}} busy={false} />}
       empty={<p>Nothing has happened yet.</p>}
-      check={(show) => <Check findings={findings} rows={rows} onShow={show} />}
+      check={(show, rules) =>
+        rows.length === 0 ? <Note>There is nothing to check yet.</Note> : <Check findings={findings} rows={rows} rules={rules} onShow={show} />
+      }
     />
   );
 }
 
-const TABS = { events: "Events", chat: "Chat", message: "Message", request: "Next request", state: "State", check: "Check" };
+const TABS = { events: "Events", chat: "Chat", message: "Message", request: "Request", state: "State", check: "Check" };
 type TabName = keyof typeof TABS;
 
 type ViewProps = {
@@ -240,31 +269,36 @@ type ViewProps = {
   /** Shown where there are no rows. */
   empty: ReactNode;
   findings: Finding[];
-  check: (show: (number: number) => void) => ReactNode;
+  check: (show: (number: number) => void, rules: ChosenRule) => ReactNode;
 };
 
 function View({ rows, live, follows = live, messages, request, source, saves = false, chat, opensChat = false, empty, findings, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>(opensChat ? "chat" : "events");
   const [target, setTarget] = useState<number>();
+  const rules = useChosenRule();
   const show = (number: number) => {
     setTab("events");
     setTarget(number);
   };
+  const showRule = (name: string) => {
+    setTab("check");
+    rules.choose(name);
+  };
   return (
-    <Tabs.Root value={tab} onValueChange={(chosen) => setTab(chosen as TabName)} className="flex min-h-0 flex-1 flex-col">
-      <Tabs.List aria-label="What is shown" className="flex shrink-0 flex-wrap border-b px-2">
+    <Tabs.Root value={tab} onValueChange={(chosen) => setTab(chosen as TabName)} className="@container flex min-h-0 flex-1 flex-col">
+      <Tabs.List aria-label="What is shown" className="flex shrink-0 overflow-x-auto overflow-y-hidden border-b px-2 [scrollbar-width:none] @max-md:px-1.5">
         {Object.entries(TABS).filter(([name]) => chat || name !== "chat").map(([name, title]) => (
           <Tabs.Trigger
             key={name}
             value={name}
-            className="-mb-px shrink-0 border-b-2 border-transparent px-2 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
+            className="relative shrink-0 rounded-lg px-2 py-2 text-sm whitespace-nowrap text-muted-foreground -outline-offset-2 after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full hover:text-foreground data-[state=active]:text-foreground data-[state=active]:after:bg-primary @max-md:px-1.25 @max-md:text-[0.8125rem]"
           >
             {title} {name === "check" && <ErrorCount findings={findings} />}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <Events rows={rows} findings={findings} target={target} follows={follows} />}
+        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <RuleChoice value={showRule}><Events rows={rows} findings={findings} target={target} follows={follows} /></RuleChoice>}
       </Tabs.Content>
       {chat && <TabPage name="chat">{chat}</TabPage>}
       <TabPage name="message">
@@ -274,7 +308,7 @@ function View({ rows, live, follows = live, messages, request, source, saves = f
       <TabPage name="state">
         <State rows={rows} live={live} />
       </TabPage>
-      <TabPage name="check">{check(show)}</TabPage>
+      <TabPage name="check">{check(show, rules)}</TabPage>
       {saves && <Exports source={source} />}
     </Tabs.Root>
   );
@@ -305,11 +339,11 @@ function Exports({ source }: { source: Source | undefined }) {
     const text = await loadTest(source!);
     const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
     setTest(copied ? "" : text);
-    setSaid(copied ? "Copied. The test says where the recording goes." : "The browser lets nothing be copied here: this is the test.");
+    setSaid(copied ? "Copied. The test says where the recording goes." : "The browser does not allow copying here. This is the test:");
   };
   const tell = (work: () => Promise<void>) => () => void work().catch((error: Error) => setSaid(error.message));
   return (
-    <footer className="flex shrink-0 flex-col gap-2 border-t p-3">
+    <footer className="flex shrink-0 flex-col gap-2 border-t px-3 py-1.5">
       <span className="flex flex-wrap items-center gap-2">
         <Button size="small" disabled={!source} onClick={tell(save)}>
           <Download className="size-4" aria-hidden /> Save as recording

@@ -5,7 +5,7 @@ import { Shown } from "./Shown";
 
 /** The messages as the client has folded them, the newest one open. */
 export function Messages({ messages }: { messages: ChatMessage[] }) {
-  if (messages.length === 0) return <p className="text-sm text-muted-foreground">There is no message yet.</p>;
+  if (messages.length === 0) return <p className="text-sm text-muted-foreground">There is no message yet. The messages that the client builds from the chunks appear here.</p>;
   return messages.map((message, index) => (
     <Message key={`${index}-${message.id}`} message={message} number={index + 1} last={index === messages.length - 1} />
   ));

@@ -26,7 +26,7 @@ export function NextRequest({ id, messages, payloads, busy }: NextRequestProps) 
     <>
       <p className="flex flex-wrap items-center gap-2 font-mono text-xs">
         <span className="font-semibold">POST</span> <span className="min-w-0 flex-1 wrap-anywhere">{ADDRESS}</span>
-        <Button size="small" onClick={() => void navigator.clipboard?.writeText(asCurl(next))}>
+        <Button size="small" className="font-sans" onClick={() => void navigator.clipboard?.writeText(asCurl(next))}>
           <Terminal className="size-4" aria-hidden /> Copy as cURL
         </Button>
       </p>

@@ -1,8 +1,8 @@
 import type { Entry, Failure, Prompt, Row } from "./entries";
-import { inSeconds } from "./entries";
+import { Figures } from "./Figures";
 import { Excerpt, Marked } from "./Marked";
 import { figuresOf, modelOf, promptLine } from "./ModelCall";
-import { RowButton } from "./RowButton";
+import { CELL, RowButton } from "./RowButton";
 import { COLOURS } from "./runs";
 
 type ObservedRowProps = { row: Row; hit: string; chosen: Entry | undefined; onChoose: (entry: Entry) => void };
@@ -13,28 +13,28 @@ export function ModelRow({ row, prompt, hit, chosen, onChoose }: ObservedRowProp
   const figures = figuresOf(row).filter(([name]) => name !== "Finish" && name !== "First response");
   return (
     <li data-row={row.key} className="border-b bg-muted/50">
-      <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
-        <span className={`mt-1 size-2 shrink-0 rounded-full ${answer?.error ? COLOURS.error : COLOURS.model}`} aria-hidden />
-        <span className="flex min-w-0 flex-1 flex-col">
-          <span className="wrap-anywhere">
-            Model call {prompt.call}: <Marked text={modelOf(prompt, answer)} />{" "}
-            <span className="text-[0.6875rem] text-muted-foreground">
+      <RowButton side="event" wide pressed={entry === chosen} onClick={() => onChoose(entry)}>
+        <span className={CELL}>
+          <span className={`mt-1 size-2 shrink-0 rounded-full ${COLOURS[answer?.error ? "error" : "model"]}`} aria-hidden />
+          <span className="flex min-w-0 flex-1 flex-col">
+            <span className="wrap-anywhere">
+              Model call {prompt.call}: <Marked text={modelOf(prompt, answer)} />
+            </span>
+            <span className="truncate text-[0.6875rem] text-muted-foreground">
               <Marked text={prompt.agent} />
             </span>
+            <Hit text={hit} />
           </span>
-          <span className="text-muted-foreground">
-            {promptLine(prompt)}
-            {figures.length > 0 && ` · ${figures.map(([name, figure]) => told(name, figure)).join(" · ")}`}
-          </span>
+          <Figures entry={entry} timed />
+        </span>
+        <span className={`${CELL} flex-col ps-8! text-muted-foreground @max-lg:flex-nowrap @max-lg:ps-7!`}>
+          <span>{promptLine(prompt)}</span>
+          <span className="tabular-nums">{figures.map(([name, figure]) => told(name, figure)).join(" · ")}</span>
           {answer?.error && (
             <span className="line-clamp-2 wrap-anywhere text-destructive">
               <Excerpt text={answer.error} />
             </span>
           )}
-          <Hit text={hit} />
-        </span>
-        <span className="shrink-0 text-muted-foreground tabular-nums" dir="ltr" data-at={entry.at}>
-          {inSeconds(entry.at)}
         </span>
       </RowButton>
     </li>
@@ -49,17 +49,20 @@ function told(name: string, figure: string): string {
 export function FailureRow({ row, failure, hit, chosen, onChoose }: ObservedRowProps & { failure: Failure }) {
   const { entry } = row;
   return (
-    <li data-row={row.key} className="border-s-4 border-b border-s-destructive" data-exception={failure.type}>
-      <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
-        <span className="flex min-w-0 flex-1 flex-col">
-          <span>The run failed</span>
+    <li data-row={row.key} className="border-b bg-destructive/5" data-exception={failure.type}>
+      <RowButton side="event" wide pressed={entry === chosen} onClick={() => onChoose(entry)}>
+        <span className={CELL}>
+          <span className={`mt-1 size-2 shrink-0 rounded-full ${COLOURS.error}`} aria-hidden />
+          <span className="flex min-w-0 flex-1 flex-col">
+            <span>The run failed</span>
+            <Hit text={hit} />
+          </span>
+          <Figures entry={entry} timed />
+        </span>
+        <span className={`${CELL} ps-8! @max-lg:ps-7!`}>
           <span className="line-clamp-3 wrap-anywhere text-destructive">
             <Marked text={failure.message} />
           </span>
-          <Hit text={hit} />
-        </span>
-        <span className="shrink-0 text-muted-foreground tabular-nums" dir="ltr" data-at={entry.at}>
-          {inSeconds(entry.at)}
         </span>
       </RowButton>
     </li>

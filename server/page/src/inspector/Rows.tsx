@@ -6,12 +6,16 @@ import { Figures, sizeOf } from "./Figures";
 import type { Finding } from "./inspector-api";
 import { Excerpt, Marked, Searched } from "./Marked";
 import { ModelRow, FailureRow } from "./ObservedRow";
-import { RowButton } from "./RowButton";
+import { CELL, RowButton } from "./RowButton";
+import { RuleLink } from "./Rules";
 import { chunkCounts, COLOURS, familyOfChunk, familyOfEvent, familyOfRow, familyOfSent, type Family, hitIn, isRun, type Item, type Run, whyNothing } from "./runs";
 import { TurnTiming } from "./TurnTiming";
 
 /** The findings of each chunk, by the number of its entry. */
 export const Marks = createContext(new Map<number, Finding[]>());
+
+/** Leads to the description of a rule. */
+export const RuleChoice = createContext<(name: string) => void>(() => {});
 
 export function byNumber(findings: Finding[]): Map<number, Finding[]> {
   const found = new Map<number, Finding[]>();
@@ -25,7 +29,7 @@ export function byNumber(findings: Finding[]): Map<number, Finding[]> {
 function edgeOf(found: Finding[] = []): string {
   if (found.length === 0) return "";
   const isBad = found.some(({ severity }) => severity === "error");
-  return `border-s-4 ${isBad ? "border-s-destructive" : "border-s-warning"}`;
+  return `relative before:absolute before:inset-y-0 before:start-0 before:z-10 before:w-1 ${isBad ? "before:bg-destructive" : "before:bg-warning"}`;
 }
 
 type Choice = { chosen: Entry | undefined; onChoose: (entry: Entry) => void };
@@ -42,11 +46,9 @@ type SectionViewProps = Choice & { section: Section; /** All rows of the turn, w
 export function SectionView({ section: { turn, items }, rows, ...choice }: SectionViewProps) {
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
-    const [line, timing] = box.current?.querySelectorAll<HTMLElement>("[data-header]") ?? [];
-    const heights = [line, timing].map((part) => part?.offsetHeight ?? 0) as [number, number];
-    const isSticky = timing !== undefined && getComputedStyle(timing).position === "sticky";
-    box.current?.style.setProperty("--line", `${heights[0]}px`);
-    box.current?.style.setProperty("--header", `${heights[0] + (isSticky ? heights[1] : 0)}px`); // no row hides behind it
+    const [line, timing] = [...(box.current?.querySelectorAll<HTMLElement>("[data-header]") ?? [])].map((part) => part.offsetHeight);
+    box.current?.style.setProperty("--line", `${line ?? 0}px`);
+    box.current?.style.setProperty("--header", `calc(var(--heads) + ${(line ?? 0) + (timing ?? 0)}px)`); // no row hides behind it
   });
   const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
   return (
@@ -54,15 +56,17 @@ export function SectionView({ section: { turn, items }, rows, ...choice }: Secti
       {turn?.entry.turn && (
         // Without a box of its own: its parts stick to the top of the list as long as a row of the turn is there.
         <div data-row={turn.key} className="contents">
-          <div className="sticky top-0 z-10 bg-muted" data-turn data-header>
-            <RowButton side="event" pressed={turn.entry === choice.chosen} onClick={() => choice.onChoose(turn.entry)}>
-              <span className="shrink-0 font-medium">Turn</span>
-              <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
-                <Excerpt text={askedBy(turn.entry.turn)} />
+          <div className="sticky top-(--heads) z-20 bg-muted" data-turn data-header>
+            <RowButton side="event" wide pressed={turn.entry === choice.chosen} onClick={() => choice.onChoose(turn.entry)}>
+              <span className="col-span-2 flex min-w-0 items-center gap-x-2 self-center px-4 py-1.5 @max-lg:px-3">
+                <span className="shrink-0 font-medium">Turn</span>
+                <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
+                  <Excerpt text={askedBy(turn.entry.turn, rows)} />
+                </span>
               </span>
             </RowButton>
           </div>
-          <div className="z-10 border-b bg-muted px-4 pb-1 [@container_(min-height:17rem)]:sticky [@container_(min-height:17rem)]:top-(--line) @max-lg:px-3" data-header>
+          <div className="sticky top-[calc(var(--heads)+var(--line))] z-20 border-b bg-muted px-4 pb-1 @max-lg:px-3" data-header>
             {rows && <TurnTiming rows={rows} {...choice} />}
           </div>
         </div>
@@ -124,13 +128,14 @@ function RunRow({ run, ...props }: { run: Run } & Choice) {
           data-side="event"
           aria-expanded={open}
           onClick={() => ask(!open)}
-          className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
+          className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent focus-visible:outline-ring"
         >
-          <span className="flex min-w-0 gap-x-2 px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+          <span className={CELL}>
             <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
             <span className="flex min-w-0 flex-1 flex-col">
               <span className="wrap-anywhere">
                 <Marked text={run.kind} />, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
+                <ChevronDown className={`ms-1 inline size-3.5 align-[-0.2em] text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
               </span>
               {searched && (
                 <span className="truncate text-muted-foreground" dir="auto">
@@ -141,10 +146,9 @@ function RunRow({ run, ...props }: { run: Run } & Choice) {
                 <Marked text={run.author} />
               </span>
             </span>
-            <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} />
-            <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
+            <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} timed />
           </span>
-          <span className="flex min-w-0 gap-x-2 border-s px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+          <span className={`${CELL} border-s`}>
             <span className="flex min-w-0 flex-1 flex-col font-mono">
               {chunkCounts(run).map(([type, count]) => (
                 <span key={type} className="flex items-start gap-2 wrap-anywhere">
@@ -172,6 +176,7 @@ function Dot({ family }: { family: Family }) {
 function EventRow({ row, chosen, onChoose }: RowProps) {
   const { key, entry, chunks, call } = row;
   const marks = useContext(Marks);
+  const onRule = useContext(RuleChoice);
   const hit = useHit(row);
   return (
     <li data-row={key} className="grid grid-cols-2 border-b">
@@ -194,17 +199,18 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
               </span>
             )}
           </span>
-          <Figures entry={entry} beside />
+          <Figures entry={entry} timed />
         </RowButton>
       ) : (
-        <span className="flex min-w-0 gap-x-2 px-4 py-1.5 text-xs text-muted-foreground @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+        <span className={`${CELL} text-xs text-muted-foreground`}>
+          {withoutEvent(entry) !== "" && <Dot family={entry.end === "error" ? "error" : "other"} />}
           <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
-          <Figures entry={entry} beside />
+          <Figures entry={entry} timed />
         </span>
       )}
       <ul className="min-w-0 border-s">
         {chunks.length === 0 && entry.event && (
-          <li className="px-4 py-1.5 text-xs text-muted-foreground @max-lg:px-3">{whyNothing(entry.event)}</li>
+          <li className="py-1.5 ps-8 pe-4 text-xs text-muted-foreground @max-lg:ps-7 @max-lg:pe-3">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
@@ -220,9 +226,15 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
               </span>
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
             </RowButton>
-            {marks.get(chunk.number ?? 0)?.map(({ rule, text }) => (
-              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere @max-lg:px-3" data-finding={rule}>
-                <WithCode text={text} />
+            {marks.get(chunk.number ?? 0)?.map(({ rule, text, effect }) => (
+              <p key={`${rule} ${text}`} className="flex flex-col items-start ps-8 pe-4 pb-1.5 text-xs wrap-anywhere @max-lg:ps-7 @max-lg:pe-3" data-finding={rule}>
+                <RuleLink name={rule} onChoose={onRule} />
+                <span>
+                  <WithCode text={text} />
+                </span>
+                <span className="text-muted-foreground">
+                  <WithCode text={effect} />
+                </span>
               </p>
             ))}
           </li>

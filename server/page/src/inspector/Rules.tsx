@@ -9,7 +9,8 @@ const DOCUMENTED = document.querySelector<HTMLMetaElement>("meta[name=rules]")?.
 
 const LINK = "text-xs text-primary underline underline-offset-2";
 
-type Chosen = {
+/** Which rule of the list is shown. */
+export type ChosenRule = {
   open: boolean;
   setOpen: (open: boolean) => void;
   /** The rule to scroll to. An object, because the same rule may be chosen again. */
@@ -18,7 +19,7 @@ type Chosen = {
 };
 
 /** The list of rules is open after one of them was chosen. */
-export function useChosenRule(): Chosen {
+export function useChosenRule(): ChosenRule {
   const [open, setOpen] = useState(false);
   const [rule, setRule] = useState<{ name: string }>();
   const choose = (name: string) => {
@@ -45,7 +46,7 @@ export function RuleLink({ name, onChoose }: { name: string; onChoose: (name: st
 }
 
 /** All rules of `check`, in its order. */
-export function Rules({ open, setOpen, rule }: Chosen) {
+export function Rules({ open, setOpen, rule }: ChosenRule) {
   const [rules, setRules] = useState<Rule[]>([]);
   const [problem, setProblem] = useState("");
   useEffect(() => {
@@ -53,7 +54,7 @@ export function Rules({ open, setOpen, rule }: Chosen) {
   }, []);
   if (DOCUMENTED !== undefined) return null;
   if (problem) return <p role="alert" className="text-sm">{problem}</p>;
-  if (rules.length === 0) return null;
+  if (rules.length === 0) return <p className="text-sm text-muted-foreground">Loading the rules…</p>;
   return (
     <Collapsible open={open} onOpenChange={setOpen} summary={`All ${rules.length} rules`} summaryClassName="text-sm font-medium">
       <ul className="mt-2 flex flex-col" aria-label="Rules">
@@ -65,7 +66,7 @@ export function Rules({ open, setOpen, rule }: Chosen) {
   );
 }
 
-function Described({ rule: { name, severity, effect }, chosen }: { rule: Rule; chosen: object | undefined }) {
+function Described({ rule: { name, severity, requirement, effect }, chosen }: { rule: Rule; chosen: object | undefined }) {
   const item = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (!chosen) return;
@@ -84,8 +85,11 @@ function Described({ rule: { name, severity, effect }, chosen }: { rule: Rule; c
         <code className="text-xs font-medium">{name}</code>
         <Badge tone={severity === "error" ? "bad" : "waiting"}>{severity}</Badge>
       </span>
+      <span>
+        <WithCode text={requirement} />
+      </span>
       <span className="text-muted-foreground">
-        <WithCode text={effect} />
+        If broken: <WithCode text={effect} />
       </span>
     </li>
   );

@@ -6,19 +6,22 @@ import { stateOf } from "./runs";
 
 /** The session's state as the events have changed it, and which agents there are. */
 export function State({ rows, live }: { rows: Row[]; live: boolean }) {
-  const [agent, setAgent] = useState<InspectedAgent | null>(null);
+  const [agent, setAgent] = useState<InspectedAgent | null>();
   const [problem, setProblem] = useState("");
   useEffect(() => {
     if (live) loadAgents().then(setAgent, (error: Error) => setProblem(error.message));
   }, [live]);
   const state = stateOf(rows);
+  const isLoading = live && agent === undefined && problem === "";
   return (
     <>
       <h3 className="text-sm font-medium">State</h3>
       {Object.keys(state).length > 0 ? (
-        <Json value={state} label="as the events above changed it" />
+        <Json value={state} label="as the events have changed it" />
       ) : (
-        <p className="text-sm text-muted-foreground">No event has changed it.</p>
+        <p className="text-sm text-muted-foreground">
+          No event has changed the session's state. Keys that the agent, its callbacks or its tools write appear here, each with its newest value.
+        </p>
       )}
       {agent && (
         <>
@@ -28,6 +31,7 @@ export function State({ rows, live }: { rows: Row[]; live: boolean }) {
           </ul>
         </>
       )}
+      {isLoading && <p className="text-sm text-muted-foreground">Loading the agents…</p>}
       {problem && (
         <p role="alert" className="text-sm">
           {problem}

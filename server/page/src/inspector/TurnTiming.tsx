@@ -1,52 +1,85 @@
 import { CircleX } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { memo, type PointerEvent, useEffect, useRef, useState } from "react";
 import { type Entry, inBytes, inSeconds, type Row } from "./entries";
-import { type Span, timingOf } from "./timing";
+import { COLOURS } from "./runs";
+import { marksOf, type Span, timingOf } from "./timing";
 
-type TurnTimingProps = { rows: Row[]; chosen: Entry | undefined; onChoose: (entry: Entry) => void };
+type Choice = { chosen: Entry | undefined; onChoose: (entry: Entry) => void };
+
+type TurnTimingProps = Choice & { rows: Row[] };
+
+/** So many bars have room in a low box. */
+const FEW = 4;
 
 /** What a turn took: figures, and when the models and the tools were at work. A bar leads to its event. */
-export function TurnTiming({ rows, ...choice }: TurnTimingProps) {
+export const TurnTiming = memo(function TurnTiming({ rows, ...choice }: TurnTimingProps) {
   const timing = timingOf(rows);
-  const lanes = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const box = lanes.current;
-    if (!box) return;
-    const observer = new ResizeObserver(() => showChosen(box)); // the chosen entry takes room below the list
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, [choice.chosen]);
   if (timing === undefined) return null;
   const { first, total, spans, tokens, bytesIn, bytesOut } = timing;
   const speaking = spans.filter(({ isTool }) => !isTool).reduce((sum, { first: begun, from, to }) => sum + to - (begun ?? from), 0);
   const failed = spans.filter((span) => span.failed).length;
   const figures = [
+    `total ${inSeconds(total)}`,
     first !== undefined && `first event ${inSeconds(first)}`,
     tokens > 0 && speaking > 0 && `${Math.round(tokens / speaking).toLocaleString("en")} tokens/s`,
-    `total ${inSeconds(total)}`,
     bytesIn > 0 && `${inBytes(bytesIn)} → ${inBytes(bytesOut)}`,
   ];
   return (
-    <>
-      <p dir="ltr" className="truncate text-xs text-muted-foreground tabular-nums">
+    <div data-few={spans.length <= FEW || undefined}>
+      <p dir="ltr" className="truncate text-xs text-muted-foreground tabular-nums low:hidden">
         {figures.filter(Boolean).join(" · ")}
         {failed > 0 && <span className="text-destructive">{` · ${failed} failed`}</span>}
       </p>
-      <div
-        ref={lanes}
-        role="group"
-        aria-label={spans.map(told).join(", ")}
-        dir="ltr"
-        className="mt-1 max-h-[min(14rem,max(9rem,40cqh))] scroll-pb-4 overflow-y-auto pe-1 text-[0.6875rem] text-muted-foreground"
-      >
-        <div className="grid grid-cols-[fit-content(12rem)_1fr] gap-x-2">
-          {spans.map((span, index) => (
-            <Lane key={index} span={span} total={total} {...choice} />
+      {spans.length > 0 && <Waterfall spans={spans} total={total} {...choice} />}
+    </div>
+  );
+});
+
+type WaterfallProps = Choice & { spans: Span[]; total: number };
+
+/** A bar for each call, above the time axis. In a low box the bars are thin, and have no names: all of them are in view. */
+function Waterfall({ spans, total, ...choice }: WaterfallProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const track = useRef<HTMLDivElement>(null);
+  const [pointed, point] = useState<number>();
+  useEffect(() => {
+    const lanes = box.current;
+    if (!lanes) return;
+    const observer = new ResizeObserver(() => showChosen(lanes)); // the chosen entry takes room below the list
+    observer.observe(lanes);
+    return () => observer.disconnect();
+  }, [choice.chosen]);
+  const onPointerMove = ({ clientX, pointerType }: PointerEvent) => {
+    if (!track.current || pointerType === "touch") return;
+    const { left, width } = track.current.getBoundingClientRect();
+    const at = (total * (clientX - left)) / width;
+    point(at >= 0 && at <= total ? at : undefined);
+  };
+  const agents = new Set(spans.map(({ agent }) => agent));
+  const marks = marksOf(total);
+  return (
+    <div
+      ref={box}
+      role="group"
+      aria-label={spans.map((span) => told(span, nameOf(span, agents.size))).join(", ")}
+      dir="ltr"
+      className="max-h-36 transition-none [@container_(min-height:30rem)]:max-h-56 scroll-pb-4 overflow-x-hidden overflow-y-auto pt-1 text-[0.6875rem] text-muted-foreground low:max-h-17"
+      onPointerMove={onPointerMove}
+      onPointerLeave={() => point(undefined)}
+    >
+      <div className="relative grid grid-cols-[fit-content(min(12rem,32cqw))_minmax(0,1fr)_minmax(3rem,auto)]">
+        <div ref={track} className="pointer-events-none absolute inset-0 col-start-2 col-end-3" aria-hidden>
+          {marks.map(({ at }) => (
+            <span key={at} className="absolute inset-y-0 border-s border-border/60" style={{ left: percent(at, total) }} />
           ))}
-          <Axis total={total} />
+          {pointed !== undefined && <span className="absolute inset-y-0 z-10 border-s border-foreground/60" style={{ left: percent(pointed, total) }} data-pointed />}
         </div>
+        {spans.map((span, index) => (
+          <Lane key={index} span={span} name={nameOf(span, agents.size)} total={total} isChosen={span.entry === choice.chosen} onChoose={choice.onChoose} />
+        ))}
+        <Axis marks={marks} total={total} pointed={pointed} />
       </div>
-    </>
+    </div>
   );
 }
 
@@ -59,81 +92,95 @@ function showChosen(box: HTMLElement): void {
   box.scrollTop += bar.top < seen.top ? bar.top - seen.top : Math.max(0, below);
 }
 
-type LaneProps = Omit<TurnTimingProps, "rows"> & { span: Span; total: number };
+type LaneProps = { span: Span; name: string; total: number; isChosen: boolean; onChoose: (entry: Entry) => void };
 
-/** A row of the waterfall: the name in a gutter of its own, and the bar with its duration beside it. */
-function Lane({ span, total, chosen, onChoose }: LaneProps) {
-  const { name, agent, from, to, isTool, failed, state, entry } = span;
-  const [left, right] = [(100 * from) / total, (100 * to) / total];
-  const colour = failed ? "bg-destructive" : isTool ? "bg-(--code-string)" : "bg-(--code-literal)";
+/** A row of the waterfall: the name, and the bar with its duration behind it. The third column has room for the last duration. */
+const Lane = memo(function Lane({ span, name, total, isChosen, onChoose }: LaneProps) {
+  const { agent, from, to, isTool, failed, state, entry } = span;
+  const [left, width] = [percent(from, total), percent(to - from, total)];
+  const colour = COLOURS[failed ? "error" : isTool ? "tool" : "model"];
+  const tone = failed ? "text-destructive" : isChosen ? "text-foreground" : "";
   return (
-    <div className="contents" data-lane={name} data-failed={failed || undefined}>
-      <span className={`flex min-w-0 items-center justify-end gap-1 leading-4 ${failed ? "text-destructive" : ""}`} title={`${name}, ${agent}`}>
+    <div className="contents" data-lane={span.name} data-failed={failed || undefined}>
+      <span className={`col-start-1 flex min-w-0 items-center gap-1 pe-2 leading-4 ${tone} low:hidden`} title={`${span.name}, ${agent}`}>
         {failed && <CircleX className="size-3 shrink-0" aria-hidden />}
         <span className="truncate">{name}</span>
       </span>
-      <span className="relative h-4">
+      <span className="relative col-start-2 h-4 transition-none low:h-1.5">
         <button
           type="button"
-          title={`${agent}: ${told(span)}`}
-          aria-label={told(span)}
-          aria-current={entry === chosen || undefined}
+          title={`${agent}: ${told(span, span.name)}`}
+          aria-label={told(span, name)}
+          aria-current={isChosen || undefined}
           onClick={() => onChoose(entry)}
-          className="group absolute inset-y-0 min-h-0! min-w-1! cursor-pointer"
-          style={{ left: `min(${left}%, 100% - 4px)`, width: `${right - left}%` }}
+          className="absolute inset-y-0 min-h-0! min-w-1! cursor-pointer rounded-sm -outline-offset-1!"
+          style={{ left: `min(${left}, 100% - 4px)`, width }}
         >
           <span
-            className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} ${state === "ended" ? "" : "opacity-50"} group-hover:inset-y-0.5 group-aria-[current]:inset-y-0.5`}
+            className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} ${state === "ended" ? "" : "opacity-50"} in-[[data-lane]:hover]:inset-y-0.5 ${isChosen ? "inset-y-0.5! ring-2 ring-ring/50" : ""} low:inset-y-px!`}
           />
         </button>
-        <span className={`pointer-events-none absolute inset-y-0 px-1.5 leading-4 whitespace-nowrap tabular-nums ${failed ? "text-destructive" : ""}`} style={placeOf(left, right)} aria-hidden data-duration>
+        <span
+          className={`pointer-events-none absolute inset-y-0 ps-1.5 leading-4 whitespace-nowrap tabular-nums ${tone} low:hidden`}
+          style={{ left: `max(${percent(to, total)}, ${left} + 4px)` }}
+          aria-hidden
+          data-duration
+        >
           {durationOf(span)}
         </span>
       </span>
+      <span className="invisible col-start-3 h-0 ps-1.5 leading-4 whitespace-nowrap tabular-nums" aria-hidden>
+        {durationOf(span)}
+      </span>
     </div>
   );
+});
+
+/** A model is called like its agent where there are several. */
+function nameOf({ name, agent, isTool }: Span, agents: number): string {
+  return isTool || agents < 2 ? name : `${name} · ${agent}`;
 }
 
-/** So many percents of the width are room enough for a duration. */
-const ROOM = 20;
-
-/** Where the duration stands: behind the bar, before it, or upon it. */
-function placeOf(left: number, right: number) {
-  if (right <= 100 - ROOM) return { left: `max(${right}%, ${left}% + 4px)` };
-  if (left >= ROOM) return { right: `${100 - left}%` };
-  return { right: 0, background: "var(--muted)", borderRadius: "9999px" };
+function percent(at: number, total: number): string {
+  return `${(100 * at) / total}%`;
 }
 
-function durationOf({ from, to, state }: Span): string {
-  if (state === "stopped") return `stopped after ${inSeconds(to - from)}`;
-  return state === "ended" ? inSeconds(to - from) : state;
+function durationOf({ took, state }: Span): string {
+  if (state === "stopped") return `stopped after ${inSeconds(took)}`;
+  return state === "ended" ? inSeconds(took) : state;
 }
-
-/** The most marks on the axis. */
-const MARKS = 5;
 
 /** Pixels of its height. */
 const AXIS = 16;
 
-/** The time below the bars, which stays in view while they are scrolled. */
-function Axis({ total }: { total: number }) {
-  const power = 10 ** Math.floor(Math.log10(total / MARKS));
-  const step = power * ([1, 2, 5].find((each) => total / (each * power) <= MARKS) ?? 10);
-  const marks = Array.from({ length: Math.floor(total / step) + 1 }, (_, index) => index * step);
+type AxisProps = { marks: { at: number; text: string }[]; total: number; pointed: number | undefined };
+
+/** The time below the bars, which stays in view while they are scrolled, and the time at the pointer. */
+function Axis({ marks, total, pointed }: AxisProps) {
   return (
     <div className="contents" aria-hidden data-axis>
-      <span className="sticky bottom-0 z-10 bg-muted" />
-      <span className="sticky bottom-0 z-10 h-4 border-t bg-muted">
-        {marks.map((at) => (
-          <span key={at} className="absolute top-0 border-s ps-1 leading-4 whitespace-nowrap tabular-nums" style={{ left: `${(100 * at) / total}%` }}>
-            {at / total < 0.9 && (step < 1 ? `${Math.round(at * 1000)} ms` : `${at} s`)}
+      <span className="sticky bottom-0 z-10 col-start-1 bg-muted" />
+      <span className="sticky bottom-0 z-20 col-start-2 h-4 border-t bg-muted">
+        {marks.map(({ at, text }, index) => (
+          <span key={at} className="absolute top-0 border-s ps-1 leading-4 whitespace-nowrap tabular-nums" style={{ left: percent(at, total) }}>
+            <span className={index % 2 === 1 ? "@max-lg:hidden" : ""}>{text}</span>
           </span>
         ))}
+        {pointed !== undefined && (
+          <span
+            className="absolute top-0 -translate-x-1/2 rounded-sm bg-foreground px-1 leading-4 whitespace-nowrap text-background tabular-nums"
+            style={{ left: percent(pointed, total) }}
+            data-time
+          >
+            {inSeconds(pointed)}
+          </span>
+        )}
       </span>
+      <span className="sticky bottom-0 z-10 col-start-3 h-4 bg-muted" />
     </div>
   );
 }
 
-function told(span: Span): string {
-  return `${span.name} from ${inSeconds(span.from)} to ${inSeconds(span.to)}${span.failed ? ", failed" : span.state === "ended" ? "" : `, ${span.state}`}`;
+function told(span: Span, name: string): string {
+  return `${name} from ${inSeconds(span.from)} to ${inSeconds(span.to)}${span.failed ? ", failed" : span.state === "ended" ? "" : `, ${span.state}`}`;
 }

@@ -290,17 +290,24 @@ export function detailOf({ chunk, tool, text = "" }: Entry): string {
   return inputTextDelta === undefined && tool !== undefined ? [tool, words].filter(Boolean).join(": ") : words;
 }
 
-/** What the user said or did, by which the turn began. */
-export function askedBy({ request }: NonNullable<Entry["turn"]>): string {
+/** What the user said or did, by which the turn began. A file may have no request: then the first event tells it. */
+export function askedBy({ request }: NonNullable<Entry["turn"]>, rows: Row[] = []): string {
   const said = request?.message ?? request?.messages?.at(-1);
-  if (said === undefined) return "";
-  if (said.role !== "user") return "an answer to the agent's calls";
-  return said.parts?.find(({ type }) => type === "text")?.text ?? "";
+  if (said?.role === "user") return said.parts?.find(({ type }) => type === "text")?.text ?? "a message without text";
+  if (said) return ANSWERED;
+  const event = rows.find(({ entry }) => entry.event)?.entry.event;
+  if (event?.author !== "user") return "without its user message";
+  return event.content?.parts?.some(({ functionResponse }) => functionResponse) ? ANSWERED : wordsOf(event);
 }
 
+const ANSWERED = "an answer to the agent's calls";
+
+/** A duration, rounded in the same way everywhere. */
 export function inSeconds(at: number | undefined): string {
   if (at === undefined) return "";
-  return at < 1 ? `${Math.round(at * 1000)} ms` : `${at.toFixed(2)} s`;
+  const milliseconds = at * 1000;
+  if (milliseconds >= 999.5) return `${at.toFixed(2)} s`;
+  return milliseconds < 0.95 ? `${Number(milliseconds.toFixed(1))} ms` : `${Math.round(milliseconds)} ms`;
 }
 
 export function inBytes(bytes: number): string {

@@ -51,7 +51,7 @@ export async function loadFindings(id: string): Promise<Findings> {
   return (await ask(`${ofChat(id)}/findings`)).json();
 }
 
-export type Rule = { name: string; severity: Finding["severity"]; effect: string };
+export type Rule = { name: string; severity: Finding["severity"]; requirement: string; effect: string };
 
 /** The rules of `check`. */
 export async function loadRules(): Promise<Rule[]> {

@@ -14,8 +14,8 @@ export const FAMILIES: Record<Exclude<Family, "other">, string> = {
 };
 
 export const COLOURS: Record<Family, string> = {
-  model: "bg-foreground",
-  text: "bg-(--code-literal)",
+  model: "bg-(--code-literal)",
+  text: "bg-foreground",
   reasoning: "bg-(--code-keyword)",
   tool: "bg-(--code-string)",
   approval: "bg-warning",

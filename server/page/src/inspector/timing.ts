@@ -10,6 +10,8 @@ export type Span = {
   agent: string;
   from: number;
   to: number;
+  /** How long it took. A measured duration is not exactly the difference of two rounded times. */
+  took: number;
   /** When the model began to speak, if that is known. */
   first?: number;
   isTool: boolean;
@@ -35,15 +37,40 @@ export function timingOf(rows: Row[]): Timing | undefined {
     const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = event.usageMetadata ?? {};
     if (!event.partial) timing.tokens += candidatesTokenCount + thoughtsTokenCount;
   }
+  const asked = askedSpans(rows);
+  const spans = [...(asked.length > 0 ? asked : modelSpans(rows)), ...toolSpans(rows)];
+  // A model's answer is noted after the chunks that it became, so its bar may end after the response.
+  for (const { to } of spans) if (to !== OPEN) timing.total = Math.max(timing.total, to);
   if (timing.total === 0) return undefined;
-  const asked = askedSpans(rows, timing.total);
-  const models = asked.length > 0 ? asked : modelSpans(rows);
-  timing.spans = [...models, ...toolSpans(rows, timing.total)].sort((one, other) => one.from - other.from);
+  timing.spans = spans.map((span) => untilNow(span, timing.total)).sort((one, other) => one.from - other.from);
   return timing;
 }
 
+/** A span before the end of the turn is known: what still goes on has no end. */
+type Begun = Omit<Span, "took"> & { took?: number };
+
+const OPEN = Infinity;
+
+function untilNow(span: Begun, total: number): Span {
+  const to = Math.min(span.to, total);
+  return { ...span, to, took: span.took ?? to - span.from };
+}
+
+/** The times of the marks on an axis, and their texts: no two are the same. */
+export function marksOf(total: number): { at: number; text: string }[] {
+  const power = 10 ** Math.floor(Math.log10(total / MARKS));
+  const step = power * ([1, 2, 5].find((each) => total / (each * power) <= MARKS) ?? 10);
+  const [unit, factor] = total < 1 ? ["ms", 1000] : ["s", 1];
+  const digits = Math.max(0, -Math.floor(Math.log10(step * factor) + 1e-9));
+  const count = Math.floor(total / step + 1e-9) + 1;
+  return Array.from({ length: count }, (_, index) => ({ at: index * step, text: index === 0 ? "0" : `${(index * step * factor).toFixed(digits)} ${unit}` }));
+}
+
+/** The most steps on an axis. */
+const MARKS = 5;
+
 /** The calls of models whose prompts are known. */
-function askedSpans(rows: Row[], total: number): Span[] {
+function askedSpans(rows: Row[]): Begun[] {
   return rows.flatMap(({ entry, answer, unanswered = {} }) => {
     const { prompt, at } = entry;
     if (!prompt || at === undefined) return [];
@@ -55,7 +82,8 @@ function askedSpans(rows: Row[], total: number): Span[] {
         name: "model",
         agent: prompt.agent,
         from: at,
-        to: seconds === undefined ? total : at + seconds,
+        to: seconds === undefined ? OPEN : at + seconds,
+        ...(seconds !== undefined && { took: seconds }),
         ...(begun !== undefined && { first: at + begun }),
         isTool: false,
         failed: answer?.error !== undefined,
@@ -67,9 +95,9 @@ function askedSpans(rows: Row[], total: number): Span[] {
 }
 
 /** When models were at work, as far as the events tell. */
-function modelSpans(rows: Row[]): Span[] {
-  const spans: Span[] = [];
-  let model: Span | undefined;
+function modelSpans(rows: Row[]): Begun[] {
+  const spans: Begun[] = [];
+  let model: Begun | undefined;
   let asked = 0;
   for (const { entry } of rows) {
     const { event, at } = entry;
@@ -89,26 +117,26 @@ function modelSpans(rows: Row[]): Span[] {
 
 const FAILED = new Set(["tool-output-error", "tool-input-error"]);
 
-function toolSpans(rows: Row[], total: number): Span[] {
-  const spans: Span[] = [];
-  const begun = new Map<string, Span>();
+function toolSpans(rows: Row[]): Begun[] {
+  const spans: Begun[] = [];
+  const begun = new Map<string, Begun>();
   const end = rows.findLast(({ entry }) => entry.end !== undefined)?.entry;
   const left = end === undefined ? "running" : end.end === "finish" ? "waiting" : "stopped";
   for (const { entry, chunks } of rows) {
     const { event, at } = entry;
     for (const { chunk, at: sent } of chunks) {
       const span = chunk && FAILED.has(chunk.type) && !isStopOfCall(chunk) ? begun.get(String(chunk["toolCallId"])) : undefined;
-      if (span) Object.assign(span, { failed: true, state: "ended", to: span.state === "ended" ? span.to : (sent ?? total) });
+      if (span) Object.assign(span, { failed: true, state: "ended", to: span.state === "ended" ? span.to : (sent ?? OPEN) });
     }
     if (!event || event.partial || at === undefined) continue;
     for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
       const span = begun.get(functionResponse?.id ?? "");
       if (span && span.state !== "ended") Object.assign(span, { to: at, state: "ended" });
       if (!functionCall || functionCall.name?.startsWith("adk_request_")) continue;
-      const call: Span = { name: functionCall.name ?? "", agent: event.author ?? "", from: at, to: at, isTool: true, failed: false, state: left, entry };
+      const call: Begun = { name: functionCall.name ?? "", agent: event.author ?? "", from: at, to: OPEN, isTool: true, failed: false, state: left, entry };
       begun.set(functionCall.id ?? "", call);
       spans.push(call);
     }
   }
-  return spans.map((span) => (span.state === "ended" ? span : { ...span, to: total }));
+  return spans;
 }

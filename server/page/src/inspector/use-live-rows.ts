@@ -6,8 +6,9 @@ import { loadEntries } from "./inspector-api";
 const EVERY = 300;
 
 /** The rows of a chat, as they come: the server is asked again and again while the chat is `busy`. */
-export function useLiveRows(id: string, busy: boolean): { rows: Row[]; problem: string } {
+export function useLiveRows(id: string, busy: boolean): { rows: Row[]; loaded: boolean; problem: string } {
   const [rows, add] = useReducer(addToRows, []);
+  const [loaded, setLoaded] = useState(false);
   const [problem, setProblem] = useState("");
   const after = useRef(0);
   useEffect(() => {
@@ -17,6 +18,7 @@ export function useLiveRows(id: string, busy: boolean): { rows: Row[]; problem: 
       if (signal.aborted) return;
       setProblem("");
       if (entries.length > 0) startTransition(() => add(entries));
+      setLoaded(true);
       after.current = next;
       if (busy || entries.length > 0) window.setTimeout(() => void load(), EVERY);
     };
@@ -24,7 +26,7 @@ export function useLiveRows(id: string, busy: boolean): { rows: Row[]; problem: 
     void load();
     return abort;
   }, [id, busy]);
-  return { rows, problem };
+  return { rows, loaded, problem };
 }
 
 function abortable(): { signal: AbortSignal; abort: () => void } {

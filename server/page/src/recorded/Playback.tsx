@@ -9,11 +9,11 @@ const SPEEDS = [0.5, 1, 2, 4];
 /** Plays a run, and steps through it. */
 export function PlaybackBar({ at, count, playing, speed, setSpeed, toggle, seek, step }: Playback) {
   return (
-    <div role="toolbar" aria-label="Playback" className="flex h-12 shrink-0 items-center gap-1 border-b px-3">
+    <div role="toolbar" aria-label="Playback" className="flex min-h-12 shrink-0 items-center gap-1 border-b px-3 py-1">
       <Button look="primary" size="small" className="me-1" onClick={toggle}>
         {playing ? <Pause className="size-4" aria-hidden /> : <Play className="size-4" aria-hidden />} {playing ? "Pause" : "Play"}
       </Button>
-      <IconButton label="To the beginning" size="small icon" disabled={at === 0} onClick={() => seek(0)}>
+      <IconButton label="To the beginning" size="small icon" className="max-sm:hidden" disabled={at === 0} onClick={() => seek(0)}>
         <SkipBack />
       </IconButton>
       <IconButton label="Step back" size="small icon" disabled={at === 0} onClick={() => step(-1)}>
@@ -30,7 +30,7 @@ export function PlaybackBar({ at, count, playing, speed, setSpeed, toggle, seek,
         max={count}
         value={at}
         onChange={({ target }) => seek(Number(target.value))}
-        className="mx-2 min-w-16 flex-1 accent-primary"
+        className="mx-2 min-w-12 flex-1 rounded-full accent-primary outline-offset-4"
       />
       <span className="shrink-0 text-xs text-muted-foreground tabular-nums max-sm:hidden" data-position>
         {at} / {count}

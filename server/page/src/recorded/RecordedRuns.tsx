@@ -22,7 +22,7 @@ type Shown = { name: string; rows: Row[]; snapshots: Snapshot[]; findings: Findi
 
 async function loadRun(name: string): Promise<Shown> {
   const response = await fetch(`${name}.json`);
-  if (!response.ok) throw new Error("The recording cannot be loaded.");
+  if (!response.ok) throw new Error("The run could not be loaded. Reload the page to try again.");
   const { entries, findings }: { entries: Entry[]; findings: Finding[] } = await response.json();
   const rows = addToRows([], entries);
   return { name, rows, snapshots: await snapshotsOf(rows), findings };
@@ -68,6 +68,11 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
           {problem && (
             <p role="alert" className="p-4 text-sm">
               {problem}
+            </p>
+          )}
+          {!problem && shown?.name !== name && (
+            <p role="status" className="p-4 text-sm text-muted-foreground">
+              Loading the run…
             </p>
           )}
           {shown?.name === name && <Run key={name} shown={shown} />}

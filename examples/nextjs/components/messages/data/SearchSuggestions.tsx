@@ -27,14 +27,22 @@ const HEAD =
   "<!doctype html><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">" +
   '<meta name="referrer" content="no-referrer"><base target="_blank">';
 
-/** Return the style sheets of the frame in the page's theme. A frame in the colours of the page is transparent. */
+/**
+ * Return the style sheets of the frame in the page's theme. A frame in the colours of the page is transparent. Content
+ * without colours for the dark is made for white.
+ */
 function themed(sheets: string[], chosen: string | undefined): string[] {
+  if (!sheets.some((sheet) => DARK.test(sheet))) {
+    return [":root{color-scheme:light;background:#fff}body{margin:0}", ...sheets];
+  }
   const own = `:root{color-scheme:${chosen ?? "light dark"}}body{margin:0}`;
   if (chosen === undefined) return [own, ...sheets];
   // The media query asks the system, and the reader has chosen another theme: a condition that holds, or never does.
   const asked = (_: string, scheme: string) => (scheme.toLowerCase() === chosen ? "(min-width: 0)" : "(max-width: 0)");
   return [own, ...sheets.map((sheet) => sheet.replace(/\(\s*prefers-color-scheme\s*:\s*(\w+)\s*\)/gi, asked))];
 }
+
+const DARK = /prefers-color-scheme\s*:\s*dark/i;
 
 /** Pixels until the content has been measured, about one row of suggestions. */
 const HEIGHT = 64;

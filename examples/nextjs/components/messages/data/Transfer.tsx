@@ -6,7 +6,7 @@ export function Transfer({ data }: { data: unknown }) {
   return (
     <Note data-transfer>
       <ArrowRightLeft className="size-3.5" aria-hidden />
-      handed over to <bdi className="font-medium text-foreground">{(data as { agent: string }).agent}</bdi>
+      Handed over to <bdi className="font-medium text-foreground">{(data as { agent: string }).agent}</bdi>
     </Note>
   );
 }

@@ -1,0 +1,21 @@
+"""Looks at paths that a user has typed. A path that no file can have is no error here."""
+
+from pathlib import Path
+
+
+def is_file(path: Path) -> bool:
+    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
+    folder, or if its name is too long.
+    """
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return True if the path is a folder. Also returns False if the path cannot be checked."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
