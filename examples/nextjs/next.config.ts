@@ -1,6 +1,6 @@
 import type { NextConfig } from "next";
 
-/** Keeps these pages out of other sites' frames, and the addresses that a model names unknown until they are clicked. */
+/** Headers: other sites cannot frame these pages, and the browser does not resolve hosts of links before a click. */
 const HEADERS = [
   { key: "X-Frame-Options", value: "DENY" },
   { key: "Referrer-Policy", value: "same-origin" },

@@ -7,24 +7,24 @@ import type { ChatDataParts, ChatTools, ShoppingList as List } from "@/lib/chat-
 import type { ComponentType } from "react";
 
 /**
- * What a new chat says of the agent, over what its server says of it: `create_app(agent, suggestions=[…])`. A server
- * without a page says nothing: then name the agent and its suggestions here.
+ * The agent's name and suggestions for a new chat. These values override those of the server, which come from
+ * `create_app(agent, suggestions=[…])`. Set them if the server does not serve the built-in chat.
  */
 export const ABOUT: About = {};
 
-/** What the agent may do in this page, by the names that it was told with `client_tool(…)`. */
+/** The tools that run in the browser. Each key is the name of a `client_tool(…)` of the agent. */
 const ownTools = {
   get_time_zone: allowed<ChatTools["get_time_zone"]["output"]>("May the agent know your time zone?", () => ({
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   })),
 } satisfies { [Name in keyof ChatTools]?: ComponentType<ClientToolProps> };
 
-/** What draws the parts that the agent sends with `emit_data`. */
+/** The components for data parts, which the agent sends with `emit_data`. */
 const ownParts = {
   "data-shopping-list": ShoppingList,
 } satisfies { [Name in keyof ChatDataParts as `data-${Name}`]?: (props: { data: ChatDataParts[Name] }) => unknown };
 
-/** With those of `adk-ui-stream demo`, whose line and folder your app can do without. */
+/** Your tools and renderers, and those of `adk-ui-stream demo`. To drop the demo, delete its lines and its folder. */
 export const clientTools: Record<string, ComponentType<ClientToolProps>> = { ...CLIENT_TOOLS, ...ownTools };
 export const dataParts: Record<string, DataPart> = { "data-weather": Forecast, ...ownParts };
 

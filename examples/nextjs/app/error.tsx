@@ -2,7 +2,7 @@
 
 import { Problem } from "@/components/chat/Problem";
 
-/** For a page that could not be made. */
+/** Page for an error of another page. */
 export default function Failed({ reset }: { error: Error; reset: () => void }) {
   return (
     <main className="mx-auto max-w-3xl p-6">

@@ -3,7 +3,7 @@
 import { Broken } from "@/components/layout/Broken";
 import "./globals.css";
 
-/** For an error in the layout itself. */
+/** Page for an error in the layout itself. */
 export default function Failed() {
   return (
     <html lang="en">

@@ -9,7 +9,7 @@ export const metadata: Metadata = { title: "Chat" };
 
 export const viewport: Viewport = { colorScheme: "light dark", interactiveWidget: "resizes-content" };
 
-/** The nonce of `proxy.ts` needs pages that are rendered for each request: so nothing is outside of `Suspense`. */
+/** The nonce of `proxy.ts` needs a new render for each request, so everything is inside `Suspense`. */
 export default function Layout({ children }: { children: ReactNode }) {
   return (
     <Suspense>
@@ -24,7 +24,7 @@ async function Document({ children }: { children: ReactNode }) {
   return (
     <html lang="en" suppressHydrationWarning>
       <head>
-        {/* It runs before the first paint, so that nobody sees the theme that was not chosen. */}
+        {/* Runs before the first paint, so the page never flashes in the wrong theme. */}
         <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
       </head>
       <body>

@@ -1,6 +1,6 @@
 import Link from "next/link";
 
-/** An address without a page. */
+/** Page for a URL that does not exist. */
 export default function NotFound() {
   return (
     <main className="m-auto flex flex-col items-center gap-4 p-6 text-center">

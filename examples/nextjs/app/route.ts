@@ -1,8 +1,8 @@
 import { redirect } from "next/navigation";
 import { connection } from "next/server";
 
-/** A new chat. Its id is in the address, so that a reload and a second tab find it. `?new`: no server has it yet. */
+/** Redirects to a new chat. The URL has its id, so a reload finds it. `?new`: the server does not have the chat yet. */
 export async function GET(): Promise<never> {
-  await connection(); // a random id is not made at build time
+  await connection(); // generate the random id at request time, not at build time
   redirect(`/chat/${crypto.randomUUID()}?new`);
 }

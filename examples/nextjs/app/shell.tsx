@@ -32,8 +32,8 @@ export function Shell({ agent, children }: { agent: string | undefined; children
     () => ({
       api: "/api",
       chatHref: (id) => `/chat/${encodeURIComponent(id)}`,
-      openNewChat: () => router.push(`/chat/${generateId()}?new`), // the router would keep where "/" once led
-      Link: (props) => <Link prefetch={false} {...props} />, // each page of a chat asks the agent's server
+      openNewChat: () => router.push(`/chat/${generateId()}?new`), // not "/": the router would cache its redirect
+      Link: (props) => <Link prefetch={false} {...props} />, // a prefetch would load the chat from the agent's server
       clientTools,
       dataParts,
     }),

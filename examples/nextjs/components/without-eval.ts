@@ -1,7 +1,7 @@
 import { config } from "zod/v4/core";
 
 /**
- * Zod would try `new Function` when the first schema is made, and the page's policy forbids it. Modules
- * that several chunks share run before those of `main.tsx`, so each of them that imports `ai` imports this first.
+ * Zod tries `new Function` when it creates the first schema, which the content security policy forbids. Import this
+ * module before `ai`, which creates schemas when it loads.
  */
 config({ jitless: true });

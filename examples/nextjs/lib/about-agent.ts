@@ -2,7 +2,7 @@ import "server-only";
 import type { About, Suggestion } from "@/components/chat/Welcome";
 import { AgentAway, askAgent } from "./agent";
 
-/** What the agent's server says of its agent. A server without a page, or one that is away, says nothing. */
+/** Load the facts about the agent. Returns `{}` if the server does not serve the built-in chat or cannot be reached. */
 export async function aboutAgent(): Promise<About> {
   try {
     const response = await askAgent("/page.json");

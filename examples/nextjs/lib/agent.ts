@@ -5,7 +5,7 @@ import type { StoredChat } from "./chat-types";
 
 const AGENT_URL = "http://127.0.0.1:8000";
 
-/** Where the agent's server has this path. Read anew each time: one build serves every environment. */
+/** The URL of a path on the agent's server. `AGENT_URL` is read at each call, so one build serves every environment. */
 export function agentUrl(path: string): string {
   return `${(process.env.AGENT_URL ?? AGENT_URL).replace(/\/$/, "")}${path}`;
 }
@@ -13,12 +13,12 @@ export function agentUrl(path: string): string {
 /** The agent's server can't be reached. */
 export class AgentAway extends Error {}
 
-/** A sentence for the log, and for the page while it is developed. */
+/** Error text for the log, and for the page during development. */
 export function unreachable(): string {
   return `No agent at ${agentUrl("")}. Start one, such as: adk-ui-stream demo. Or set AGENT_URL.`;
 }
 
-/** What the agent's server has stored of a chat, asked as the user who asks for the page; nothing of a new one. */
+/** Load a stored chat as the current user. Returns nothing for a new chat. */
 export async function storedChat(id: string): Promise<StoredChat & { missing?: boolean }> {
   const response = await askAgent(`/api/chat/${encodeURIComponent(id)}`);
   if (response.status === 404) return { messages: [], missing: true };
@@ -26,9 +26,9 @@ export async function storedChat(id: string): Promise<StoredChat & { missing?: b
   return response.json();
 }
 
-/** Asks the agent's server, as the user who asks for the page. */
+/** Send a request to the agent's server as the current user. */
 export async function askAgent(path: string): Promise<Response> {
-  await connection(); // `fetch` of Node.js reads the clock when a response ends: Next.js allows this only at request time
+  await connection(); // wait for the request: `fetch` reads the clock, which Next.js forbids during prerendering
   const asked = await headers();
   const passed = ["authorization", "cookie"].flatMap((name) => {
     const value = asked.get(name);
@@ -37,7 +37,7 @@ export async function askAgent(path: string): Promise<Response> {
   try {
     return await fetch(agentUrl(path), { cache: "no-store", headers: passed });
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // Next.js ends what it renders by errors of its own
+    if (!(error instanceof TypeError)) throw error; // Next.js uses its own errors to stop a render
     console.error(unreachable());
     throw new AgentAway();
   }

@@ -1,7 +1,7 @@
-// Runs before the first paint, so that nobody who has chosen a theme sees the other one.
+// Runs before the first paint, so the page never flashes in the wrong theme.
 try {
   const chosen = localStorage.getItem("theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // A browser that stores nothing has the theme of the system.
+  // The browser blocks storage: use the system's theme.
 }

@@ -3,7 +3,7 @@ import { type ChatMessage, neededFor, type Outcomes } from "./message-types";
 
 type AnnouncerProps = { status: ChatStatus; reconnecting: boolean; messages: ChatMessage[]; outcomes: Outcomes };
 
-/** Says once that an answer begins, and once that it has ended or waits for the user. The text itself is silent. */
+/** Tells screen readers when a reply begins, and when it ends or waits for the user. The text is not announced. */
 export function Announcer({ status, reconnecting, messages, outcomes }: AnnouncerProps) {
   return (
     <p className="sr-only" role="status" data-status={status}>
@@ -16,7 +16,7 @@ function told(status: ChatStatus, last: ChatMessage | undefined, outcomes: Outco
   if (status === "submitted" || status === "streaming") return "The agent is answering.";
   const outcome = outcomes.get(last?.id ?? "");
   if (outcome?.type === "failed") return `The answer failed. ${outcome.errorText ?? ""}`.trim();
-  if (status === "error" || last === undefined) return ""; // an error is an alert of its own
+  if (status === "error" || last === undefined) return ""; // an error has its own alert
   if (outcome?.type === "stopped") return "The answer was stopped.";
   if (last.role !== "assistant") return "";
   const needed = neededFor(last);

@@ -26,23 +26,23 @@ function editLast(): boolean {
 
 type ChatProps = {
   id: string;
-  /** What was loaded of the chat. */
+  /** The chat as it was loaded. */
   stored: StoredChat;
-  /** `undefined` until it is known. */
+  /** The agent's name and suggestions. `undefined` while they are loading. */
   about: About | undefined;
-  /** The URL names a chat that the server does not have. */
+  /** True if the server does not have the chat of the URL. */
   missing?: boolean;
-  /** The server may be writing an answer in the chat. */
+  /** True if a reply may be streaming, so the chat tries to resume it. */
   resume: boolean;
-  /** What Enter does while an answer is being written. */
+  /** What Enter does while a reply is streaming. */
   whileBusy?: WhileBusy | undefined;
-  /** A message is being sent. */
+  /** Called when a message is sent. */
   onSend?: (id: string) => void;
-  /** What stands beside the chat. */
+  /** Content beside the chat, such as the Inspector. */
   beside?: (chat: AgentChat) => ReactNode;
 };
 
-/** A chat with its field. Give it `key={id}`: another chat is another component. */
+/** A chat with its message field. Give it `key={id}`, so each chat has its own state. */
 export function Chat(props: ChatProps) {
   const { id, stored, about, missing = false, resume, whileBusy = "queue", onSend, beside } = props;
   const chat = useAgentChat({ id, stored, resume, onSend });
@@ -68,12 +68,12 @@ export function Chat(props: ChatProps) {
   };
   const stop = () => {
     field.current?.focus();
-    queue.pause(); // who stops wants silence: what waits is sent by its button
+    queue.pause(); // after a stop, queued messages wait until the user sends them
     void chat.stop();
   };
   const lastIndex = messages.length - 1;
   const failed = chat.outcomes.get(messages[lastIndex]?.id ?? "");
-  const error = failed?.type === "failed" && failed.errorText === chat.error?.message ? undefined : chat.error; // the message says it
+  const error = failed?.type === "failed" && failed.errorText === chat.error?.message ? undefined : chat.error; // the message already shows this error
   const outcomeOf = (index: number): Outcome | undefined => {
     const id = messages[index]?.id;
     if (id === undefined || (index === lastIndex && (busy || error))) return undefined;

@@ -5,16 +5,16 @@ import { IconButton } from "../ui/icon-button";
 
 const STILL = typeof window !== "undefined" && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** `sent`: how many messages are the user's. */
+/** `sent`: the number of the user's messages. */
 type ConversationProps = { busy: boolean; sent: number; children: ReactNode };
 
-/** The messages. What is new stays in view, until the reader scrolls up; what is sent always. */
+/** The messages. The view follows the reply until the user scrolls up. A sent message always scrolls into view. */
 export function Conversation({ busy, sent, children }: ConversationProps) {
   return (
     <StickToBottom className="relative flex min-h-0 flex-1 flex-col" initial="instant" resize={STILL ? "instant" : "smooth"}>
       <StickToBottom.Content
         role="log"
-        aria-live="off" // every word would be read: the announcer says what matters
+        aria-live="off" // a screen reader would read every word: `Announcer` reports the changes
         aria-label="Conversation"
         aria-busy={busy}
         className="relative mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
@@ -26,7 +26,7 @@ export function Conversation({ busy, sent, children }: ConversationProps) {
   );
 }
 
-/** Keeps what is new out of view: the reader is shown something else. */
+/** Stops following the reply, because another part of the chat is in view. */
 export const StopFollowing = createContext<() => void>(() => undefined);
 
 function WithFollowing({ children }: { children: ReactNode }) {
@@ -42,7 +42,7 @@ function ToEnd({ sent }: { sent: number }) {
   }, [sent, scrollToBottom]);
   if (isAtBottom) return null;
   return (
-    // A finger gets a row of its own, so that the button covers nothing to press.
+    // On touch screens the button has its own row, so it covers no other control.
     <div className="flex justify-center pointer-coarse:relative pointer-coarse:z-10 pointer-coarse:py-1 pointer-fine:absolute pointer-fine:inset-x-0 pointer-fine:bottom-3">
       <IconButton
         label="Scroll to the end"

@@ -5,11 +5,11 @@ type ProblemProps = {
   text: string;
   onRetry?: (() => unknown) | undefined;
   onDismiss?: () => void;
-  /** Screen readers hear of it elsewhere. */
+  /** True if `Announcer` already reports the problem to screen readers. */
   quiet?: boolean;
 };
 
-/** What went wrong, where the answer would have stood, and the way on. */
+/** An error in place of the reply, with buttons to retry or dismiss. */
 export function Problem({ text, onRetry, onDismiss, quiet = false }: ProblemProps) {
   const hasButtons = onRetry !== undefined || onDismiss !== undefined;
   return (

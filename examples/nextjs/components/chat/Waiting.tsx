@@ -1,7 +1,7 @@
 import { isToolUIPart } from "ai";
 import type { ChatMessage, ChatPart } from "./message-types";
 
-/** Tells that the agent works while nothing on the page moves. A short pause does not show it. */
+/** Shows that the agent is working while nothing else moves. It appears after a short delay. */
 export function Waiting({ text = "Working…" }: { text?: string }) {
   return (
     <p className="waiting flex items-center gap-2.5 text-sm text-muted-foreground">
@@ -15,7 +15,7 @@ export function Waiting({ text = "Working…" }: { text?: string }) {
   );
 }
 
-/** Return true while a part of the message shows its own progress: a text that grows, or a call that runs. */
+/** Return true while a part of the message shows progress: a growing text, or a running call. */
 export function moves(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.parts.some(isMoving);
 }

@@ -4,36 +4,36 @@ import { readableName } from "../tools/readable-name";
 import type { SizeLimits } from "../composer/use-attachments";
 import { Mark } from "../ui/mark";
 
-/** Suggestions that are shown at first. */
+/** Number of suggestions that are shown at first. */
 const FIRST = 6;
 
-/** Tools that are shown at first. */
+/** Number of tools that are shown at first. */
 const FIRST_TOOLS = 4;
 
 /**
- * A message to send, with the title that it shows, and the group in which it stands when all suggestions are shown. With
- * `attach` the user first chooses a file for it.
+ * A suggested message. `title` is its label, and `group` its heading when all suggestions are shown. With `attach` the
+ * user first chooses a file.
  */
 export type Suggestion = { title?: string; group?: string; prompt: string; attach?: boolean };
 
-/** What is known of the agent and its server before anything is said. */
+/** Facts about the agent and its server, loaded before the first message. */
 export type About = SizeLimits & {
   agent?: string;
   description?: string;
   models?: string[];
-  /** What the agent can do, where nothing is suggested. */
+  /** The agent's tools, shown if there are no suggestions. */
   tools?: { name: string; description: string }[];
   suggestions?: Suggestion[];
 };
 
 type WelcomeProps = {
   about: About | undefined;
-  /** The URL names a chat that the server does not have. */
+  /** True if the server does not have the chat of the URL. */
   missing: boolean;
   onPick: (suggestion: Suggestion) => void;
 };
 
-/** Before the first message: who answers, and suggestions. */
+/** Start of a new chat: the agent's name and suggestions. */
 export function Welcome({ about, missing, onPick }: WelcomeProps) {
   const { agent, models = [], description, tools = [], suggestions = [] } = about ?? {};
   const [all, showAll] = useState(false);
@@ -110,7 +110,7 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
   );
 }
 
-/** The suggestions by group, in the order of each group's first one. The few that are shown at first are not divided. */
+/** The suggestions by group, ordered by each group's first suggestion. The short list at first has no groups. */
 function grouped(suggestions: Suggestion[], all: boolean): [string, Suggestion[]][] {
   const groups = new Map<string, Suggestion[]>();
   for (const suggestion of suggestions) {

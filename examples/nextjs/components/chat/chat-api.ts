@@ -3,7 +3,7 @@ import { DefaultChatTransport, type UIMessageChunk } from "ai";
 import { chatPath } from "./host";
 import type { ChatMessage, Draft, Outcome, StoredChat } from "./message-types";
 
-/** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
+/** Load the stored chat. Returns `undefined` if the server does not have it, and throws if the request fails. */
 export async function loadChat(api: string, id: string): Promise<StoredChat | undefined> {
   const response = await ask(chatPath(api, id));
   if (response.status === 404) return undefined;
@@ -11,7 +11,7 @@ export async function loadChat(api: string, id: string): Promise<StoredChat | un
   return response.json();
 }
 
-/** Shows this version of a message, from which the chat goes on. */
+/** Select a version of a message. The chat continues from that version. */
 export async function chooseVersion(api: string, id: string, version: string): Promise<StoredChat> {
   const response = await ask(`${chatPath(api, id)}/branch`, {
     method: "POST",
@@ -22,21 +22,21 @@ export async function chooseVersion(api: string, id: string, version: string): P
   return response.json();
 }
 
-/** More than this many characters are no sentence for the user. */
+/** Maximum characters of an error text that is shown to the user. */
 const LONGEST_REASON = 500;
 
 /**
- * Why a request was refused. The server says it as plain text, the Inspector's routes as `error` in JSON; a proxy before
- * it answers in HTML or in JSON of its own, of which only the status is told.
+ * The reason why a request failed. The server sends it as plain text, and the Inspector's routes as `error` in JSON. A
+ * proxy may respond with HTML or other JSON: then only the status is shown.
  */
 export async function refusal(response: Response): Promise<Error> {
   const text = await response.text();
   const reason = reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status);
   if (response.status !== 413) return new Error(reason);
-  return new TooLargeError(reason.includes("prepareSendMessagesRequest") ? sentenceOf(413) : reason); // it is for developers
+  return new TooLargeError(reason.includes("prepareSendMessagesRequest") ? sentenceOf(413) : reason); // this text is for developers
 }
 
-/** A request that cannot succeed as it is. */
+/** The request is too large: a retry without changes fails again. */
 export class TooLargeError extends Error {}
 
 function reasonOf(text: string, type: string): string | undefined {
@@ -57,14 +57,14 @@ function sentenceOf(status: number): string {
   return `The server cannot answer now (status ${status}). Try again later.`;
 }
 
-/** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */
+/** Stop the run on the server. `stop()` of the AI SDK only disconnects, as a reload does. */
 export async function stopRun(api: string, id: string): Promise<void> {
   await fetch(`${chatPath(api, id)}/stop`, { method: "POST" }).catch(() => undefined);
 }
 
 /**
- * Gives a message to the run that goes on: its agent reads it before its next model call. `false` if it came too late
- * for that, or cannot be delivered: it is to be sent as any other.
+ * Send a message to the running agent, which reads it before its next model call. Returns `false` if the message came
+ * too late or cannot be delivered: then send it as a normal message.
  */
 export async function steerRun(api: string, id: string, messageId: string, { text, files }: Draft): Promise<boolean> {
   const parts = [...files, ...(text === "" ? [] : [{ type: "text", text }])];
@@ -78,36 +78,36 @@ export async function steerRun(api: string, id: string, messageId: string, { tex
 
 type Sent = { id: string; messages: ChatMessage[]; trigger: string; messageId: string | undefined };
 
-/** What a request says: the one message that it is about. The server has the others, and their files. */
+/** The body of a request. It has only the new message: the server already has the others and their files. */
 export function requestBody({ id, messages, trigger, messageId }: Sent, approvalPayloads: Record<string, unknown>) {
   const message = messages.find((one) => one.id === messageId) ?? messages.at(-1);
   return { id, trigger, messageId, message, approvalPayloads };
 }
 
-/** By the word “network” the client knows that a connection was lost: each browser has another for it. */
+/** Text for a lost connection. The AI SDK looks for “network”, and each browser words this error differently. */
 const UNREACHABLE = "Couldn't reach the server. Check your network connection and try again.";
 const BROKE_OFF = "The network connection was lost in the middle of the reply.";
 
-/** What a proxy answers while the server behind it is away: to take up a reply is tried again. */
+/** Statuses of a proxy whose server cannot be reached. The client then retries to resume the reply. */
 const AWAY = [502, 503, 504];
 
 type Listeners = {
-  /** The server has taken a request. */
+  /** Called when the server has accepted a request. */
   onAccepted: () => void;
-  /** A response begins, also one that is taken up again. */
+  /** Called when a response begins, also when it is resumed. */
   onBegin: () => void;
-  /** A response has ended, whole unless there is an outcome. */
+  /** Called when a response has ended. It is complete if `outcome` is absent. */
   onEnd: (outcome: Outcome | undefined) => void;
 };
 
-/** How a response ends with this chunk: `null` if it is whole, `undefined` if it goes on. */
+/** The outcome of a response whose last chunk this is: `null` if complete. `undefined` if it is not the last chunk. */
 function outcomeOf(chunk: UIMessageChunk): Outcome | null | undefined {
   if (chunk.type === "abort") return { type: "stopped" };
   if (chunk.type === "error") return { type: "failed", errorText: chunk.errorText };
   return chunk.type === "finish" ? null : undefined;
 }
 
-/** The client does not tell how a response that another tab has stopped has ended: its last chunk does. */
+/** Read the outcome from the last chunk. The AI SDK does not report that another tab stopped the response. */
 class Transport extends DefaultChatTransport<ChatMessage> {
   onEnd: Listeners["onEnd"] = () => undefined;
 
@@ -121,7 +121,7 @@ class Transport extends DefaultChatTransport<ChatMessage> {
   }
 }
 
-/** `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent. */
+/** `approvalPayloads`: the payloads of approved calls by approval id, read when a request is sent. */
 export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, { onAccepted, onBegin, onEnd }: Listeners) {
   const transport = new Transport({
     api: `${api}/chat`,
@@ -140,7 +140,7 @@ export function chatTransport(api: string, approvalPayloads: Record<string, unkn
   return transport;
 }
 
-/** `fetch`, with our words for a server that can't be reached. */
+/** `fetch` with one error text for a server that cannot be reached. */
 async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   return fetch(input, init).catch((error: unknown) => {
     throw inWords(error, UNREACHABLE);
@@ -151,7 +151,7 @@ function inWords(error: unknown, words: string): unknown {
   return error instanceof TypeError ? new TypeError(words) : error;
 }
 
-/** The body, with our words for a connection that breaks. */
+/** The body with one error text for a connection that breaks. */
 function readable(body: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   return new ReadableStream({

@@ -2,30 +2,30 @@ import type { Chat } from "@ai-sdk/react";
 import { loadChat } from "./chat-api";
 import type { ChatMessage, StoredChat } from "./message-types";
 
-/** `reconnecting`: a response broke off, and is being taken up again. `lost`: that has failed. */
+/** `reconnecting`: the connection broke, and the client is resuming the response. `lost`: resuming failed. */
 export type ConnectionState = "open" | "reconnecting" | "lost";
 
-/** The pauses in milliseconds before each attempt to take up a response. */
+/** The delay in milliseconds before each attempt to resume a response. */
 const PAUSES = [300, 1000, 2000, 4000, 8000, 15_000];
 
-/** `gone`: the server can be reached, but does not have the reply. */
+/** Result of an attempt. `gone`: the server responds, but does not have the reply. */
 type Outcome = "resumed" | "away" | "gone";
 
-/** Takes up a response whose connection broke: the server goes on with it. */
+/** Resumes a response whose connection broke. Meanwhile the run continues on the server. */
 export class Connection {
   private begun = false;
   private broken = false;
   private attempt = 0;
   private is: ConnectionState = "open";
 
-  /** `onChange` is called with each state. `showStored` shows the chat as it was loaded. */
+  /** `onChange` gets each new state. `showStored` loads the stored chat and shows it. */
   constructor(
     private readonly api: string,
     private readonly onChange: (is: ConnectionState) => void,
     private readonly showStored: (chat: StoredChat) => void,
   ) {}
 
-  /** The last request or response has ended because of the network, and the server may have the reply. */
+  /** True if the network ended the last request or response, so the server may have the reply. */
   get canBeTakenUp(): boolean {
     return this.broken || this.is === "lost";
   }
@@ -34,12 +34,12 @@ export class Connection {
     return this.is === "reconnecting";
   }
 
-  /** A response begins. */
+  /** Call this when a response begins. */
   begin(): void {
     this.begun = true;
   }
 
-  /** A request or a response has ended, `broken` if the network was the reason. */
+  /** Call this when a request or response has ended. `broken`: the network was the reason. */
   end(broken: boolean, state: Chat<ChatMessage>): void {
     this.broken = broken;
     const brokeOff = broken && this.begun;
@@ -47,13 +47,13 @@ export class Connection {
     if (brokeOff) void this.reconnect(state);
   }
 
-  /** The user has stopped the reply, sent a message or left the chat. */
+  /** Call this when the user stops the reply, sends a message or leaves the chat. */
   cancel(): void {
     this.attempt++;
     this.show("open");
   }
 
-  /** Tries again at once, if the network was the reason of the error. Asks anew for a reply that the server does not have. */
+  /** Retry now if the network was the reason. Requests a new reply if the server does not have this one. */
   async retry(state: Chat<ChatMessage>): Promise<void> {
     const attempt = ++this.attempt;
     this.show("reconnecting");
@@ -75,7 +75,7 @@ export class Connection {
       await sleep(pause);
       if (attempt !== this.attempt) return;
       const outcome = await this.takeUp(state);
-      if (attempt !== this.attempt) return; // it broke off once more, or the user went on
+      if (attempt !== this.attempt) return; // a newer attempt has begun, or the user has continued
       if (outcome !== "away") return this.show(outcome === "gone" ? "lost" : "open");
     }
     this.show("lost");
@@ -84,7 +84,7 @@ export class Connection {
   private async takeUp(state: Chat<ChatMessage>): Promise<Outcome> {
     const shown = state.messages;
     await state.resumeStream();
-    if (state.error !== undefined) return this.broken ? "away" : "resumed"; // else the run itself has failed
+    if (state.error !== undefined) return this.broken ? "away" : "resumed"; // if `broken` is false, the run itself failed
     if (state.messages !== shown) return "resumed";
     try {
       const stored = await loadChat(this.api, state.id);
@@ -97,7 +97,7 @@ export class Connection {
   }
 }
 
-/** A network that comes back ends the pause. */
+/** Wait for the delay, or until the browser is online again. */
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {

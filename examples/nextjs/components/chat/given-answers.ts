@@ -3,7 +3,7 @@ import type { ChatMessage } from "./message-types";
 
 type Give = () => void;
 
-/** The answers to calls that no response has taken up yet. Those that the server refuses can be given again. */
+/** The answers to calls that the server has not accepted yet. If the request fails, the user can submit them again. */
 export class GivenAnswers {
   private given: { before: ChatMessage[]; all: Give[] } | undefined;
   private refused: Give[] = [];
@@ -15,13 +15,13 @@ export class GivenAnswers {
     give();
   }
 
-  /** A response has begun, or another message was sent: the answers are not to be taken back. */
+  /** Forget the answers: a response has begun, or the user has sent another message. */
   settle(): void {
     this.given = undefined;
     this.refused = [];
   }
 
-  /** A request has failed before its response began: what asked for the answers is there again. */
+  /** The request failed before its response began: show the questions again. */
   takeBack(state: Chat<ChatMessage>): void {
     if (this.given === undefined) return;
     state.messages = this.given.before;
@@ -29,7 +29,7 @@ export class GivenAnswers {
     this.given = undefined;
   }
 
-  /** Gives what was refused once more; false if nothing was. */
+  /** Submit the refused answers again. Returns false if there are none. */
   giveAgain(state: Chat<ChatMessage>): boolean {
     const refused = this.refused;
     for (const give of refused) this.give(state, give);

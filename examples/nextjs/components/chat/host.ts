@@ -1,6 +1,6 @@
 import { type ComponentProps, type ComponentType, createContext, type ReactNode, useContext } from "react";
 
-/** What a tool of the page needs: the call's id and input, and the two ways to answer it. */
+/** Props of a tool that runs in the browser: the call's id and input, and functions to send an output or an error. */
 export type ClientToolProps = {
   id: string;
   input: Record<string, unknown>;
@@ -13,15 +13,15 @@ export type DataPart = (props: { data: never }) => ReactNode;
 
 /** The app around these components. */
 export type Host = {
-  /** Where the server's routes are: `/api`. */
+  /** Base path of the server's routes, such as `/api`. */
   api: string;
   chatHref: (id: string) => string;
   openNewChat: () => void;
-  /** A link that stays in the app. */
+  /** Component for a link inside the app. */
   Link: ComponentType<ComponentProps<"a"> & { href: string }>;
-  /** The tools that this app runs itself, by the names that the agent calls. */
+  /** The tools that run in the browser, by tool name. */
   clientTools: Record<string, ComponentType<ClientToolProps>>;
-  /** What draws the agent's own parts, of `emit_data`, by their types: `data-weather`. */
+  /** The components for the agent's data parts (`emit_data`), by part type such as `data-weather`. */
   dataParts: Record<string, DataPart>;
 };
 

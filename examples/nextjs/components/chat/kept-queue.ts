@@ -1,18 +1,18 @@
 import { tabStorage } from "../composer/tab-storage";
 import type { Queued } from "./use-queue";
 
-/** The queued messages of a chat, as this tab has kept them over a reload or a look at another chat. */
+/** Read the queued messages that this tab has stored for the chat. */
 export function keptQueue(chatId: string): Queued[] {
   try {
     const kept: Queued[] = JSON.parse(tabStorage()?.getItem(place(chatId)) ?? "[]");
-    // The response to a message on its way was lost. If the server has the message, it knows it by its id.
+    // Send the message again if its response was lost. The server recognizes the id of a message that it has.
     return kept.map((message) => (message.state === "steering" ? { ...message, state: "waiting" } : message));
   } catch {
     return [];
   }
 }
 
-/** Keeps the messages. Their files are dropped, with a note, where the browser has no room for them. */
+/** Store the messages. If the browser's storage is full, drop their files and count the dropped files. */
 export function keepQueue(chatId: string, queued: Queued[]): void {
   const storage = tabStorage();
   if (queued.length === 0) return storage?.removeItem(place(chatId));
@@ -21,7 +21,7 @@ export function keepQueue(chatId: string, queued: Queued[]): void {
     try {
       return storage?.setItem(place(chatId), JSON.stringify(messages()));
     } catch {
-      storage?.removeItem(place(chatId)); // an older queue would come back
+      storage?.removeItem(place(chatId)); // otherwise an older queue would reappear
     }
   }
 }

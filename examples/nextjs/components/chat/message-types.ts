@@ -10,7 +10,7 @@ import {
   type UITools,
 } from "ai";
 
-/** What the server puts on `finish`. */
+/** Metadata that the server sends with the `finish` chunk. */
 export type ChatMetadata = {
   modelId?: string;
   usage?: {
@@ -26,7 +26,7 @@ export type ChatMessage = UIMessage<ChatMetadata>;
 /** A message with several versions: the user's if it was edited, the agent's if it was generated again. */
 export type MessageVersions = { messageId: string; current: number; ids: string[] };
 
-/** What the server has stored of a chat. */
+/** A stored chat. */
 export type StoredChat = {
   messages: ChatMessage[];
   versions?: MessageVersions[];
@@ -36,10 +36,10 @@ export type StoredChat = {
   failed?: { messageId: string; errorText?: string }[];
 };
 
-/** How an answer has ended before it was whole. */
+/** The reason why a reply is incomplete. */
 export type Outcome = { type: "stopped" } | { type: "failed"; errorText?: string };
 
-/** The outcome of each answer that is not whole, by the id of its message. */
+/** The outcome of each incomplete reply, by message id. */
 export type Outcomes = ReadonlyMap<string, Outcome>;
 
 export function outcomesOf({ stopped = [], failed = [] }: Pick<StoredChat, "stopped" | "failed">): Outcomes {
@@ -58,7 +58,7 @@ export function speakerOf(part: ChatPart): string | undefined {
   return typeof author === "string" ? author : undefined;
 }
 
-/** The agent that makes a call: the last one that spoke, or was handed over to, before it in the message. */
+/** The agent that makes a call: the last agent that wrote a part or took over before the call in the message. */
 export function callerOf(message: ChatMessage, call: ChatPart): string | undefined {
   const before = message.parts.slice(0, message.parts.indexOf(call));
   return before.map((part) => speakerOf(part) ?? handedOverTo(part)).findLast((name) => name !== undefined);
@@ -68,17 +68,17 @@ function handedOverTo(part: ChatPart): string | undefined {
   return part.type === "data-adk-agent" ? (part.data as { agent?: string }).agent : undefined;
 }
 
-/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
+/** The text with which a tool asks for approval, and the payload that it expects in the answer. */
 export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
 
 export const CONFIRMATION = "data-adk-confirmation";
 
-/** How far a tool is that still runs. */
+/** Progress of a running tool. */
 export type Progress = { progress: number; total?: number; message?: string };
 
 export const PROGRESS = "data-adk-progress";
 
-/** What a tool says to those who are asked, where the approval itself has no place for it. */
+/** Reason and descriptor of an approval, for `ai` 6, whose `approval` cannot hold them. */
 export const APPROVAL = "data-adk-approval";
 
 /** The data that the message has about a call, in parts of this type. */
@@ -90,37 +90,37 @@ function dataOf<T>(message: ChatMessage, type: string, toolCallId: string): T | 
     .find((data) => data.toolCallId === toolCallId);
 }
 
-/** What the tool of this call has said, if it has asked by itself. */
+/** The text and payload with which the tool of this call has asked for approval. */
 export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
   return dataOf<Confirmation>(message, CONFIRMATION, toolCallId);
 }
 
-/** What the tool of this call has reported last. */
+/** The last progress that the tool of this call has reported. */
 export function progressOf(message: ChatMessage, toolCallId: string): Progress | undefined {
   return dataOf<Progress>(message, PROGRESS, toolCallId);
 }
 
-/** Why the tool of this call asks for approval: in the approval from `ai` 7 on, before that in a part of its own. */
+/** The reason why the call needs approval. `ai` 7 has it in the approval, `ai` 6 in a data part. */
 export function approvalReasonOf(message: ChatMessage, call: { toolCallId: string; approval?: object }): string | undefined {
   const approval: { requestReason?: string } = call.approval ?? {};
   return approval.requestReason ?? dataOf<{ reason?: string }>(message, APPROVAL, call.toolCallId)?.reason;
 }
 
-/** What the agent needs from the user to go on after this message. */
+/** The input that the agent needs from the user before it can continue. */
 export function neededFor({ parts }: ChatMessage): "approval" | "input" | undefined {
   const calls = parts.filter(isToolUIPart);
   if (calls.some(({ state }) => state === "approval-requested")) return "approval";
   return calls.some(({ state, providerExecuted }) => state === "input-available" && !providerExecuted) ? "input" : undefined;
 }
 
-/** What the tool of a denied call has returned, if it ran to hear that. */
+/** The output of a denied call whose tool ran to handle the denial. */
 export function denialOf(message: ChatMessage, toolCallId: string): unknown {
   return dataOf<{ output: unknown }>(message, "data-adk-denial", toolCallId)?.output;
 }
 
 export const CITATIONS = "data-adk-citations";
 
-/** What an agent does that runs as a tool. At its end it has what the calling agent reads as the result. */
+/** The message of an agent that runs as a tool. `result` is what the calling agent reads. */
 export type NestedMessage = UIMessage<ChatMetadata & { result?: unknown; omittedEvents?: number; stopped?: boolean }>;
 
 /** The message of the agent that runs inside this call: the call's output, with the call's id. */
@@ -143,12 +143,12 @@ export function isUnanswered(part: ToolUIPart | DynamicToolUIPart): boolean {
 }
 
 /**
- * The server's error texts for calls that ended with their run. The outcome of the answer does not tell them from calls
- * whose own tool failed, and `ai` 6 allows no mark on the error of a call.
+ * The server's error texts for calls that ended with their run. Only the text distinguishes them from calls whose tool
+ * failed, because `ai` 6 has no field for more on an error.
  */
 const CUT_OFF_TEXTS = ["The run was stopped before the tool finished.", "The run failed before the tool finished."];
 
-/** The same for a call inside an agent. In a stopped reply, the stop is the reason. */
+/** The same texts for a call inside an agent. In a stopped reply, the stop is the reason. */
 const NO_RESULT_TEXT = "The tool gave no result.";
 
 /** Return true for a call that has no result because its reply ended first. `stopped`: the message ends with a stop. */
@@ -167,10 +167,10 @@ export function isCutOff(part: ToolUIPart | DynamicToolUIPart, stopped: boolean)
   }
 }
 
-/** What is typed and attached, before it is sent. */
+/** The typed text and attached files of an unsent message. */
 export type Draft = { text: string; files: FileUIPart[] };
 
-/** What was written in a message, without its files, thoughts and calls. */
+/** The text of a message, without files, reasoning and calls. */
 export function textOf(message: ChatMessage): string {
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

@@ -14,7 +14,7 @@ import { useHost } from "./host";
 import { type ChatMessage, type Draft, filesOf, type Outcome, outcomesOf, type StoredChat } from "./message-types";
 import { useVersions } from "./use-versions";
 
-/** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
+/** True when each pending call of the last step has an approval, a denial or an output. */
 function isAnswered(chat: { messages: ChatMessage[] }): boolean {
   return (
     lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
@@ -29,15 +29,15 @@ export type AgentChat = ReturnType<typeof useAgentChat>;
 
 type AgentChatOptions = {
   id: string;
-  /** What was loaded of the chat. */
+  /** The chat as it was loaded. */
   stored: StoredChat;
-  /** The server may be writing an answer in the chat. */
+  /** True if a reply may be streaming, so the chat tries to resume it. */
   resume: boolean;
-  /** A message is being sent. */
+  /** Called when a message is sent. */
   onSend?: ((id: string) => void) | undefined;
 };
 
-/** The chat, and what can be done in it. */
+/** The state of a chat and its actions. */
 export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
   const { api } = useHost();
   const [connectionState, showConnection] = useState<ConnectionState>("open");
@@ -58,12 +58,12 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
       setOutcomes(outcomesOf(chat));
     };
     const connection = new Connection(api, showConnection, showStored);
-    let ended: { outcome: Outcome | undefined } | undefined; // by the last chunk of the response
+    let ended: { outcome: Outcome | undefined } | undefined; // set by the last chunk of the response
     const onAccepted = () => {
       drafts.clear();
       given.settle();
     };
-    // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
+    // Own chat object: with only a transport, `useChat` of v6 does not reset a message whose response is resumed.
     const state = new ChatState<ChatMessage>({
       id,
       messages: stored.messages,
@@ -88,12 +88,12 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
   useEffect(() => () => connection.cancel(), [connection]);
   const told = useRef(chat.status);
   useEffect(() => {
-    if (told.current === chat.status) return; // the list is loaded anyway when the page opens
+    if (told.current === chat.status) return; // the list loads by itself when the page opens
     told.current = chat.status;
     window.dispatchEvent(new Event(CHATS_CHANGED));
   }, [chat.status]);
 
-  /** The answer that is being written, if there is one, ends in the middle: it is marked. */
+  /** Mark the streaming reply, if any, as interrupted. */
   const markStopped = useCallback(() => {
     const last = state.messages.at(-1);
     const busy = connection.isReconnecting || state.status === "submitted" || state.status === "streaming";
@@ -103,8 +103,8 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
 
   const [starting, setStarting] = useState(0);
   /**
-   * Words that come in the middle of an answer end it: the server stops what runs, and answers them. `newId`: the id of a
-   * new message, if it has one already.
+   * Send a message. If a reply is streaming, the server stops its run and replies to this message. `newId`: the id of
+   * the message, if it already has one.
    */
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string, newId?: string) => {

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** Escape does this while it is `on`, unless a dialog, a menu or a field of its own has taken the key. */
+/** Call a function on Escape while `on`, unless a dialog, a menu or a field has handled the key. */
 export function useEscape(on: boolean, act: () => void): void {
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;

@@ -6,7 +6,7 @@ import { useHost } from "./host";
 import { keepQueue, keptQueue } from "./kept-queue";
 import type { ChatMessage, Draft, StoredChat } from "./message-types";
 
-/** What a message does that is sent while an answer is being written. */
+/** How a message is sent while a reply is streaming. */
 export type WhileBusy = "queue" | "steer" | "interrupt";
 
 /**
@@ -17,26 +17,26 @@ export type Queued = {
   id: string;
   draft: Draft;
   state: "waiting" | "steering" | "steered";
-  /** How many of its files the browser could not keep. */
+  /** Number of files that the browser's storage had no room for. */
   lostFiles?: number;
 };
 
 export type Queue = ReturnType<typeof useQueue>;
 
-/** The queue until the kept messages are read. */
+/** The empty queue, until the stored messages are read. */
 const NONE: Queued[] = [];
 
 type QueueOptions = {
   state: ChatState<ChatMessage>;
   busy: boolean;
-  /** How the message of an idle chat is sent; in a busy one it interrupts. */
+  /** Sends a message. In a busy chat it interrupts the reply. */
   send: (draft: Draft, messageId: undefined, id: string) => Promise<void>;
   showStored: (chat: StoredChat) => void;
 };
 
 /**
- * The messages that wait for the end of the answer, or for the agent to read them. The tab keeps them for each chat. A
- * chat that is opened again goes on with them if its answer goes on, else they wait for the user.
+ * The messages that wait until the reply ends or the agent reads them. The tab stores them for each chat. If the user
+ * opens the chat again while its reply is streaming, the queue continues. Otherwise the messages wait for the user.
  */
 export function useQueue({ state, busy, send, showStored }: QueueOptions) {
   const { api } = useHost();
@@ -44,7 +44,7 @@ export function useQueue({ state, busy, send, showStored }: QueueOptions) {
   const [paused, pause] = useState(false);
   const [restored, setRestored] = useState(false);
   useEffect(() => {
-    const kept = keptQueue(state.id); // a server that draws the page has none
+    const kept = keptQueue(state.id); // always empty during server rendering
     setQueued(kept);
     setRestored(kept.length > 0);
     pause(kept.length > 0);
@@ -76,12 +76,12 @@ export function useQueue({ state, busy, send, showStored }: QueueOptions) {
   const sendNow = useCallback(
     ({ id, draft }: Queued) => {
       remove(id);
-      void send(draft, undefined, id); // by its id the server knows it, if it has it already
+      void send(draft, undefined, id); // the id lets the server recognize a message that it already has
     },
     [remove, send],
   );
 
-  // The agent has read it: its part stands in the answer.
+  // Remove messages that the agent has read: the reply has a part for each.
   const read = queued.filter(({ id, state: is }) => is === "steered" && isRead(state.messages, id)).map(({ id }) => id).join();
   useEffect(() => {
     if (read !== "") setQueued((all) => all.filter(({ id }) => !read.split(",").includes(id)));
@@ -93,7 +93,7 @@ export function useQueue({ state, busy, send, showStored }: QueueOptions) {
     const late = queued.filter((one) => one.state === "steered" && !isRead(state.messages, one.id)).map(({ id }) => id);
     if (late.length > 0) {
       if (looking.current) return;
-      looking.current = true; // also when the server's word on the message came after the end of the answer
+      looking.current = true; // also if the server accepted the message after the end of the reply
       void showNextTurn(api, state, showStored).then(() => {
         looking.current = false;
         setQueued((all) => all.filter(({ id }) => !late.includes(id)));
@@ -107,19 +107,19 @@ export function useQueue({ state, busy, send, showStored }: QueueOptions) {
   return { queued, paused, add, remove, steer, sendNow, pause: useCallback(() => pause(true), []) };
 }
 
-/** True if the agent waits for the user: a message would close its question. */
+/** True if the agent waits for the user: a message would cancel its question. */
 function isWaiting(messages: ChatMessage[]): boolean {
   const last = messages.at(-1);
   const open = (last?.role === "assistant" ? last.parts : []).filter(isToolUIPart);
   return open.some(({ state }) => state === "approval-requested" || state === "input-available");
 }
 
-/** True if the message is in an answer, or has become a message of its own. */
+/** True if the message is part of a reply, or is a message of the chat. */
 function isRead(messages: ChatMessage[], id: string): boolean {
   return messages.some((message) => message.id === id || message.parts.some((part) => steeringOf(part)?.id === id));
 }
 
-/** The message of the user that a part holds. */
+/** The user's message in a steering part. */
 export function steeringOf(part: { type: string }): Steering | undefined {
   if (part.type === "data-adk-steering") return (part as unknown as { data: Steering }).data;
   return part.type === "steering-message" ? (part as unknown as Steering) : undefined;
@@ -127,10 +127,10 @@ export function steeringOf(part: { type: string }): Steering | undefined {
 
 export type Steering = { id: string; parts: ChatMessage["parts"] };
 
-/** The pauses before the looks for the turn that the server begins with a message that came too late. */
+/** Delays in milliseconds between checks for the reply to a message that came too late. */
 const LOOKS = [100, 400, 1000, 2500];
 
-/** The server goes on by itself with a message that came too late for the answer: shows that turn. */
+/** Show the reply to a message that came too late: the server starts this reply by itself. */
 async function showNextTurn(api: string, state: ChatState<ChatMessage>, showStored: (chat: StoredChat) => void): Promise<void> {
   for (const pause of LOOKS) {
     await new Promise((resolve) => setTimeout(resolve, pause));

@@ -4,7 +4,7 @@ import { type ChatMessage, textOf } from "./message-types";
 
 const LONGEST = 60;
 
-/** Names the tab after the chat, which has the name of its first message at first. A dot says that the agent answers. */
+/** Set the tab's title to the chat's title, at first its first message. A dot shows that a reply is streaming. */
 export function useTabTitle(id: string, messages: ChatMessage[], busy: boolean, agent = "ADK chat"): void {
   const first = messages.find(({ role }) => role === "user");
   const text = first && textOf(first).trim().slice(0, LONGEST);

@@ -4,7 +4,7 @@ import { chooseVersion, loadChat } from "./chat-api";
 import { useHost } from "./host";
 import type { ChatMessage, MessageVersions, StoredChat } from "./message-types";
 
-/** The versions of the messages, and the way to choose one. `stored`: those that came with the messages. */
+/** The versions of the messages, and a function to select one. `stored`: the versions loaded with the chat. */
 export function useVersions(
   state: Chat<ChatMessage>,
   status: string,
@@ -15,7 +15,7 @@ export function useVersions(
   const [versions, setVersions] = useState(stored ?? []);
   const [choiceError, setChoiceError] = useState<Error>();
   const replaced = useRef(false);
-  /** A message is about to be replaced: once that is stored, it has another version. */
+  /** Call this before a message is replaced, so its new version is loaded when it is stored. */
   const noteReplaced = useCallback(() => {
     replaced.current = true;
   }, []);

@@ -6,7 +6,7 @@ import { Button } from "../ui/button";
 
 type AttachedProps = { files: FileUIPart[]; refused: string[]; onRemove: (file: FileUIPart) => void };
 
-/** The files that go with the next message, each with its own way out, and why others do not. */
+/** The files of the next message, each with a Remove button, and the reasons why other files were refused. */
 export function Attached({ files, refused, onRemove }: AttachedProps) {
   return (
     <>
@@ -43,7 +43,7 @@ function Chips({ files, onRemove }: Omit<AttachedProps, "refused">) {
   );
 }
 
-/** The image, or an icon for what the browser cannot draw. */
+/** The image, or an icon if the browser cannot show it. */
 function Look({ file: { mediaType, url } }: { file: FileUIPart }) {
   const [broken, setBroken] = useState(false);
   if (broken || !mediaType.startsWith("image/")) {

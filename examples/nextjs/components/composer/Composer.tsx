@@ -7,9 +7,9 @@ import type { Attachments } from "./use-attachments";
 import { useTypedText } from "./use-typed-text";
 
 export type ComposerHandle = {
-  /** Puts a draft into the field, before what is typed. */
+  /** Inserts a draft before the typed text. */
   put: (draft: Draft) => void;
-  /** Lets the user choose files. */
+  /** Opens the file dialog. */
   chooseFiles: () => void;
 };
 
@@ -17,19 +17,19 @@ type ComposerProps = {
   ref?: Ref<ComposerHandle>;
   field: RefObject<HTMLTextAreaElement | null>;
   attachments: Attachments;
-  /** The model that has replied last, or those that may reply; `undefined` if the agent has one only. */
+  /** The model of the last reply, or all possible models. `undefined` if the agent has only one. */
   model: string | undefined;
   agent: string | undefined;
   busy: boolean;
   onSend: (draft: Draft) => void;
   onStop: () => void;
-  /** Opens the last message of the user's; `false` if there is none. */
+  /** Edits the user's last message. Returns `false` if there is none. */
   onEditLast: () => boolean;
 };
 
 /**
- * Enter sends; the app says what that means in the middle of an answer. Shift and Enter begins a line. The field never
- * loses the focus.
+ * The message field. Enter sends, and Shift+Enter starts a new line. `onSend` decides what to do while a reply is
+ * streaming. The field keeps the focus.
  */
 export function Composer({ ref, field, attachments, model, agent, busy, onSend, onStop, onEditLast }: ComposerProps) {
   const [text, setText] = useTypedText();
@@ -50,7 +50,7 @@ export function Composer({ ref, field, attachments, model, agent, busy, onSend, 
     event?.preventDefault();
     field.current?.focus();
     if (empty) return;
-    setText(""); // before the chat has a name in the URL
+    setText(""); // first, because sending may change the URL, and the text is stored by URL
     onSend({ text: text.trim(), files });
     attachments.clear();
   };
@@ -67,7 +67,7 @@ export function Composer({ ref, field, attachments, model, agent, busy, onSend, 
   };
 
   return (
-    // What scrolls behind it fades away.
+    // The messages behind the field fade out.
     <form
       onSubmit={submit}
       className="relative mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:bottom-full before:h-6 before:bg-linear-to-t before:from-background before:to-transparent"

@@ -5,11 +5,11 @@ import { IconButton } from "../ui/icon-button";
 
 type QueuedProps = {
   queue: Queue;
-  /** Puts a message back into the field. */
+  /** Moves a message back into the field. */
   onEdit: (draft: Draft) => void;
 };
 
-/** The messages that wait, oldest first. Those that the server has stay until the agent has read them. */
+/** The queued messages, oldest first. Messages that the server has accepted stay until the agent has read them. */
 export function Queued({ queue, onEdit }: QueuedProps) {
   return (
     <div className="relative z-10 mx-auto flex w-full max-w-3xl flex-col gap-1 px-4 pb-2">

@@ -1,4 +1,4 @@
-/** What this tab keeps until it is closed. A browser that stores nothing, or a server that draws the page, has none. */
+/** The tab's `sessionStorage`. `undefined` if the browser blocks storage, and during server rendering. */
 export function tabStorage(): Storage | undefined {
   try {
     return sessionStorage;

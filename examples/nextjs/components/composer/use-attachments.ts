@@ -5,16 +5,16 @@ import { useDropTarget } from "../ui/use-drop-target";
 
 export type Attachments = ReturnType<typeof useAttachments>;
 
-/** What the server accepts, in bytes: of one file, and of a request with all of its files. */
+/** The server's limits in bytes, for one file and for a request with all its files. */
 export type SizeLimits = { maxFileBytes?: number; maxMessageBytes?: number };
 
-/** The server's limits by default. */
+/** The server's default limits. */
 const DEFAULTS = { maxFileBytes: 20 * 2 ** 20, maxMessageBytes: 32 * 2 ** 20 };
 
-/** The share of a request that the files can have: base64 makes them a third longer, and the text needs room. */
+/** The share of a request for files. Base64 makes them a third longer, and the text needs room. */
 const FILES_SHARE = 0.74;
 
-/** The files that go with the next message. `onAttached` is called when some were added. */
+/** The files of the next message. `onAttached` is called when files were added. */
 export function useAttachments(limits: SizeLimits | undefined, onAttached: () => void) {
   const { maxFileBytes, maxMessageBytes } = { ...DEFAULTS, ...limits };
   const [files, setFiles] = useState<FileUIPart[]>([]);
@@ -44,7 +44,7 @@ export function useAttachments(limits: SizeLimits | undefined, onAttached: () =>
   const { over, dropTarget } = useDropTarget((list) => void add(list));
   return {
     files,
-    /** Why files were not attached. */
+    /** The reasons why files were refused. */
     refused,
     add,
     /** Adds files that were attached before. */
@@ -57,7 +57,7 @@ export function useAttachments(limits: SizeLimits | undefined, onAttached: () =>
       setRefused([]);
       setFiles([]);
     },
-    /** Files are being dragged over the chat. */
+    /** True while files are dragged over the chat. */
     over,
     dropTarget,
   };

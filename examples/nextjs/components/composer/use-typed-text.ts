@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
 import { tabStorage } from "./tab-storage";
 
-/** As `useState`, for what is typed but not sent: it is kept for each chat until the tab is closed. */
+/** State of the unsent text. The tab stores it for each chat until the tab is closed. */
 export function useTypedText(): [string, (text: string) => void] {
   const [text, setText] = useState("");
-  useEffect(() => setText(tabStorage()?.getItem(key()) ?? ""), []); // a server that draws the page has no storage
+  useEffect(() => setText(tabStorage()?.getItem(key()) ?? ""), []); // in an effect: server rendering has no storage
   const change = (changed: string) => {
     if (changed === "") tabStorage()?.removeItem(key());
     else tabStorage()?.setItem(key(), changed);
@@ -13,7 +13,7 @@ export function useTypedText(): [string, (text: string) => void] {
   return [text, change];
 }
 
-/** The place of the open chat; all new chats have one. */
+/** The storage key of the open chat. All new chats share one key. */
 function key(): string {
   return `draft${window.location.pathname}${window.location.hash}`;
 }

@@ -4,7 +4,7 @@ type Weather = { city: string; days: { day: string; celsius: number; sky: string
 
 const SKIES: Record<string, LucideIcon> = { clear: Sun, cloudy: Cloud, "light rain": CloudDrizzle };
 
-/** Data of the demo agent's own: the weather of some days. */
+/** A data part of the demo agent: the weather of some days. */
 export function Forecast({ data: { city, days } }: { data: Weather }) {
   return (
     <figure className="rounded-xl border bg-card p-4">

@@ -5,7 +5,7 @@ import { AtOnce } from "../tools/ClientTool";
 import { Pending } from "../tools/Pending";
 import { Button } from "../ui/button";
 
-/** Answered without a word of the user. */
+/** Responds without asking the user. */
 function TimeZone({ id, onOutput }: ClientToolProps) {
   const answer = () => {
     const { timeZone, locale } = Intl.DateTimeFormat().resolvedOptions();
@@ -14,7 +14,7 @@ function TimeZone({ id, onOutput }: ClientToolProps) {
   return <AtOnce id={id} act={answer} />;
 }
 
-/** Done without a word of the user, who can choose another theme at any time. */
+/** Runs without asking the user, who can change the theme at any time. */
 function ThemeSwitch({ id, input, onOutput, onError }: ClientToolProps) {
   const [, choose] = useTheme();
   const asked = String(input["theme"]);
@@ -26,7 +26,7 @@ function ThemeSwitch({ id, input, onOutput, onError }: ClientToolProps) {
   return <AtOnce id={id} act={answer} />;
 }
 
-/** Asked for by the browser, once the user agrees to that. */
+/** Runs when the user allows it. Then the browser asks for its own permission. */
 function Location({ onOutput, onError }: ClientToolProps) {
   const [asking, setAsking] = useState(false);
   const ask = () => {

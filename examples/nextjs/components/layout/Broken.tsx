@@ -1,6 +1,6 @@
 import { Button } from "../ui/button";
 
-/** In place of a page that cannot be drawn. */
+/** Page for a rendering error. */
 export function Broken() {
   return (
     <main className="grid min-h-dvh place-content-center justify-items-center gap-4 p-6 text-center">

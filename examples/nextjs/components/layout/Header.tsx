@@ -7,15 +7,15 @@ import { type Theme, THEMES } from "./theme";
 
 type HeaderProps = {
   agent: string | undefined;
-  /** Of the open chat; `undefined` for a new one. */
+  /** Title of the open chat. `undefined` for a new chat. */
   title: string | undefined;
   sidebar: boolean;
   inspecting?: boolean;
   theme: Theme;
   onSidebar: () => void;
-  /** `undefined` where the server has no inspector. */
+  /** `undefined` if the server has no Inspector. */
   onInspect?: (() => void) | undefined;
-  /** `undefined` where there is nothing to find, or no shortcuts. */
+  /** `undefined` if there is nothing to search, or there are no shortcuts. */
   onPalette?: () => void;
   onShortcuts?: () => void;
   onTheme: (theme: Theme) => void;

@@ -1,6 +1,6 @@
 import { Button } from "../ui/button";
 
-/** The first stop of the Tab key, which is visible while it has the focus. */
+/** Link to the message field. It is the first tab stop, and visible only while it has the focus. */
 export function SkipLink() {
   return (
     <Button look="primary" className="fixed start-2 top-2 z-50 not-focus:sr-only" onClick={focusField}>

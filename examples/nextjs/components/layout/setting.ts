@@ -2,7 +2,7 @@ import { useCallback, useSyncExternalStore } from "react";
 
 const CHANGED = "setting-changed";
 
-/** What the user has chosen for this browser; it outlives the page where the browser allows that. */
+/** A setting that the user has chosen. It is stored in the browser if the browser allows storage. */
 export function readSetting(name: string): string | null {
   try {
     return localStorage.getItem(name);
@@ -15,7 +15,7 @@ export function writeSetting(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    return; // a browser that stores nothing keeps to what it is given
+    return; // the browser blocks storage: the setting is lost with the page
   }
   window.dispatchEvent(new Event(CHANGED));
 }
@@ -27,7 +27,7 @@ export function useSetting(name: string, otherwise: string): [string, (value: st
 }
 
 function subscribe(onChange: () => void): () => void {
-  const events = [CHANGED, "storage"]; // the latter of other tabs
+  const events = [CHANGED, "storage"]; // `storage`: another tab has changed it
   for (const event of events) window.addEventListener(event, onChange);
   return () => {
     for (const event of events) window.removeEventListener(event, onChange);

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** `keys` as `Mod+Shift+O`; `Mod` is ⌘ or Ctrl. */
+/** `keys` such as `Mod+Shift+O`. `Mod` is ⌘ on Apple devices, and otherwise Ctrl. */
 export type Shortcut = { keys?: string; run: () => void };
 
 /** Runs the shortcut whose keys are pressed. */

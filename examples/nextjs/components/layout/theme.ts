@@ -4,7 +4,7 @@ import { readSetting, useSetting } from "./setting";
 export const THEMES = { light: "Light", dark: "Dark", system: "System" };
 export type Theme = keyof typeof THEMES;
 
-/** Puts what the user has chosen on the page, as `theme.js` does at the start: the style sheet does the rest. */
+/** Set `data-theme` to the chosen theme, as `theme.js` does at the start. The style sheet reads it. */
 function applyTheme(): void {
   const chosen = readSetting("theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset["theme"] = chosen;

@@ -1,9 +1,9 @@
 import { useCallback, useSyncExternalStore } from "react";
 
-/** Pixels of a window that has room for something beside the chat. */
+/** Width in pixels from which a window has room for a panel beside the chat. */
 const TWO_COLUMNS = 768;
 
-/** Whether the window is narrower than that. */
+/** Return true while the window has no room for a panel. */
 export function useNarrow(than = TWO_COLUMNS): boolean {
   const query = `(max-width: ${than - 1}px)`;
   const subscribe = useCallback((onChange: () => void) => watch(window.matchMedia(query), onChange), [query]);

@@ -6,13 +6,13 @@ import type { MessageProps } from "./Message";
 
 const Arrows = later(() => import("./Versions"), () => null);
 
-/** The arrows of a message with several versions. */
+/** Arrows to select a version of a message. */
 export function Versions({ versions, busy, onChoose }: Pick<MessageProps, "versions" | "busy" | "onChoose">) {
   if (versions === undefined || onChoose === undefined) return null;
   return <Arrows of={versions} busy={busy} onChoose={(version) => void onChoose(version)} />;
 }
 
-/** Seen when the pointer or the focus is on the message; always without a pointer, or if there are several versions. */
+/** Buttons that show on hover and focus. They always show on touch screens, and if the message has several versions. */
 export function Actions({ children }: { children: ReactNode }) {
   return (
     <div className="message-actions -mx-1.5 -my-1 flex min-h-7 items-center gap-0.5 transition-opacity pointer-coarse:-mx-3.5 pointer-coarse:-my-2 pointer-coarse:gap-0">
@@ -21,7 +21,7 @@ export function Actions({ children }: { children: ReactNode }) {
   );
 }
 
-/** The clipboard is there in secure contexts only. */
+/** Copy button. Browsers offer the clipboard only in secure contexts. */
 function useClipboard(): boolean {
   return useSyncExternalStore(() => () => undefined, () => navigator.clipboard !== undefined, () => true);
 }

@@ -3,7 +3,7 @@ import { Button } from "../ui/button";
 
 type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
 
-/** Edits a message. The old text and what followed from them stay as a version of the message. */
+/** Form to edit a message. The old text and the replies to it stay as a version of the message. */
 export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   const [text, setText] = useState(old);
   const note = useId();
@@ -13,7 +13,7 @@ export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
-      event.preventDefault(); // it stops no answer
+      event.preventDefault(); // Escape must not stop the reply
       onCancel();
     }
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) save(event);

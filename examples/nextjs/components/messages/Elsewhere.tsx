@@ -2,18 +2,18 @@ import { ExternalLink, ImageOff } from "lucide-react";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { Dialog } from "../ui/dialog";
 
-/** What a model, a tool or a file names, by a URL that may lead anywhere: nothing of it is fetched without a click. */
+/** Links and images whose URLs come from a model, a tool or a file. Other servers get no request without a click. */
 
 const OPENED = ["http:", "https:", "mailto:"];
 const IN_THE_PAGE = ["data:", "blob:"];
 const LINK = "font-medium text-primary underline underline-offset-2 wrap-anywhere";
 
-/** True in a link: a link in a link is torn apart by the parser of HTML. */
+/** True inside a link, because HTML does not allow nested links. */
 const InLink = createContext(false);
 
 type ElsewhereProps = { url: string | undefined; className?: string; download?: string; children: ReactNode };
 
-/** A link that tells the other side nothing of this page; only its text if the URL is not one to open. */
+/** A link without a referrer. Shows only the text if the URL is unsafe to open. */
 export function Elsewhere({ url, className = LINK, download, children }: ElsewhereProps) {
   const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
   if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
@@ -30,11 +30,11 @@ type PictureProps = {
   url: string | undefined;
   alt: string | undefined;
   className?: string;
-  /** The browser cannot draw it. Without this, its text stands in its place. */
+  /** Called if the browser cannot show the image. Without it, the text replaces the image. */
   onBroken?: () => void;
 };
 
-/** An image that the page has or its own server gives; of any other a link, and its text in a link or without a URL to open. */
+/** An image of the message or of this app. Other images become links, or text if the URL is unsafe or inside a link. */
 export function Picture({ url, alt, className = "max-w-full rounded-lg", onBroken }: PictureProps) {
   const at = parsed(url);
   const inLink = useContext(InLink);
@@ -61,7 +61,7 @@ export function Picture({ url, alt, className = "max-w-full rounded-lg", onBroke
   );
 }
 
-/** In place of an image that the browser cannot draw. */
+/** Replaces an image that the browser cannot show. */
 function Broken({ alt }: Pick<PictureProps, "alt">) {
   return (
     <span className="inline-flex max-w-full items-center gap-1.5 text-sm text-muted-foreground" data-broken>
@@ -73,7 +73,7 @@ function Broken({ alt }: Pick<PictureProps, "alt">) {
 
 type OwnPictureProps = Pick<PictureProps, "url" | "alt"> & { image: ReactNode };
 
-/** An image that opens in its own size. */
+/** An image that opens at its full size. */
 function OwnPicture({ url, alt, image }: OwnPictureProps) {
   const [open, setOpen] = useState(false);
   const name = alt || "Image";
@@ -100,16 +100,16 @@ function OwnPicture({ url, alt, image }: OwnPictureProps) {
   );
 }
 
-/** Stands for this app: a server that draws the page does not know by which name the browser found it. */
+/** Placeholder for this app's origin, which is unknown during server rendering. */
 const HERE = "http://here.invalid";
 
-/** True if the app or the message itself has what the URL names, so that nobody else hears of a request. */
+/** True if the URL points to this app or is a `data:` URL, so no other server gets a request. */
 export function isOwn(url: string | undefined): boolean {
   const at = parsed(url);
   return at !== undefined && (IN_THE_PAGE.includes(at.protocol) || at.origin === HERE);
 }
 
-/** The URL, relative to this app; `undefined` for what is none. */
+/** The parsed URL, relative to this app. `undefined` if it is invalid. */
 function parsed(url: string | undefined): URL | undefined {
   return url && URL.canParse(url, HERE) ? new URL(url, HERE) : undefined;
 }

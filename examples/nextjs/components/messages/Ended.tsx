@@ -4,7 +4,7 @@ import { Problem } from "../chat/Problem";
 
 type EndedProps = { outcome: Outcome; onRetry: (() => unknown) | undefined };
 
-/** How an answer has ended that is not whole, below what there is of it. */
+/** Note below an incomplete reply: stopped, interrupted or failed. */
 export function Ended({ outcome, onRetry }: EndedProps) {
   if (outcome.type === "stopped") {
     return (

@@ -6,10 +6,10 @@ import { Collapsible } from "../ui/collapsible";
 import { Elsewhere, isOwn, Picture } from "./Elsewhere";
 import { bytesIn, shownSize, splitDataUrl } from "./file-size";
 
-/** `from`: the tool that has returned the file. */
+/** `from`: the tool that returned the file. */
 type FileProps = { part: FileUIPart; from?: string | undefined };
 
-/** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
+/** An image, audio or video of the message. Other files become a link, with a preview of text files. */
 export function File({ part: { mediaType, url, filename }, from }: FileProps) {
   const name = filename ?? `file.${extensionOf(mediaType)}`;
   const [broken, setBroken] = useState(false);
@@ -46,10 +46,10 @@ export function File({ part: { mediaType, url, filename }, from }: FileProps) {
 export const FILE =
   "inline-flex max-w-full items-center gap-2 rounded-xl border bg-card px-3 py-2 text-sm transition-colors hover:bg-accent";
 
-/** Characters of a file that are shown. */
+/** Maximum characters in a preview. */
 const SHOWN = 5000;
 
-/** The beginning of a text file, read when it is asked for. */
+/** The beginning of a text file, read when the preview opens. */
 function Preview({ url }: { url: string }) {
   const [open, setOpen] = useState(false);
   const [text, setText] = useState<string>();
@@ -72,7 +72,7 @@ function Preview({ url }: { url: string }) {
   );
 }
 
-/** The page's policy lets nothing fetch a `data:` URL. */
+/** Decodes a `data:` URL, because the content security policy forbids to fetch it. */
 async function textOf(url: string): Promise<string> {
   if (!url.startsWith("data:")) {
     const response = await fetch(url);
@@ -85,7 +85,7 @@ async function textOf(url: string): Promise<string> {
 
 const EXTENSIONS: Record<string, string> = { plain: "txt", markdown: "md", javascript: "js", "x-python": "py", mpeg: "mp3" };
 
-/** `text/csv; charset=utf-8`: csv. */
+/** The short name of a media type: `text/csv; charset=utf-8` becomes `csv`. */
 function extensionOf(mediaType: string): string {
   const subtype = mediaType.split(";")[0]?.split("/")[1]?.trim() ?? "";
   const short = EXTENSIONS[subtype] ?? subtype.split("+").at(-1) ?? "";

@@ -3,7 +3,7 @@ import { PlainText } from "./PlainText";
 
 type MarkdownProps = { text: string; live?: boolean };
 
-/** Markdown. Its script is a third of the page: until it is loaded, the text stands as it was written. */
+/** Markdown. Its script is a third of the page, so it loads later. Until then the plain text is shown. */
 export const Markdown = later<MarkdownProps>(
   () => import("./RenderedMarkdown").then(({ RenderedMarkdown }) => ({ default: RenderedMarkdown })),
   (_, { text }) => <PlainText text={text} />,

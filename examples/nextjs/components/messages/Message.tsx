@@ -8,19 +8,19 @@ import { UserMessage } from "./UserMessage";
 
 export type MessageProps = Omit<Answers, "stopped"> & {
   message: ChatMessage;
-  /** How the answer has ended, if it is not whole. */
+  /** The outcome of an incomplete reply. */
   outcome?: Outcome | undefined;
-  /** The agent that speaks unless something else is said. */
+  /** The root agent. Parts of other agents show their agent's name. */
   root: string | undefined;
-  /** The agent that the server names, which is the one that speaks as long as nothing says otherwise. */
+  /** The agent's name from the server, used until a part names the agent. */
   agent: string | undefined;
-  /** This message is being written. */
+  /** True while this message is streaming. */
   live: boolean;
-  /** Some message of the chat is being written. */
+  /** True while any message of the chat is streaming. */
   busy: boolean;
-  /** Without these a message cannot be changed. */
+  /** Absent if the message cannot be changed. */
   onEdit?: (messageId: string, text: string) => void;
-  /** Asks anew, where the answer has failed. */
+  /** Retries after the reply failed. */
   onRetry?: (() => unknown) | undefined;
   onRegenerate?: ((options: { messageId: string }) => unknown) | undefined;
   /** Its versions, if it has several. */

@@ -33,7 +33,7 @@ const CitedText = later<CitedTextProps>(
   ({ answer }) => <Markdown text={answer} />,
 );
 
-/** One part of what an agent says. */
+/** One part of an agent's message. */
 export function Part({ part, message, root, agent, live, ...answers }: PartProps) {
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
@@ -65,11 +65,11 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     case "file":
       return <File part={part} from={fromTool(part, message)} />;
     default:
-      return null; // sources stand together at the end; where a step begins is not shown
+      return null; // sources are shown together, and step boundaries are not shown
   }
 }
 
-/** The tool that has returned the file, with its argument. If the step has several calls, nothing says which one it was. */
+/** The tool that returned the file, with its argument. `undefined` if the step has several calls. */
 function fromTool(file: FileUIPart, { parts }: ChatMessage): string | undefined {
   const before = parts.slice(0, parts.indexOf(file));
   const step = before.slice(before.findLastIndex(({ type }) => type === "step-start") + 1);

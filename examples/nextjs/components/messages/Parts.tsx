@@ -11,9 +11,9 @@ import { isSource, numberedSources, Sources } from "./Sources";
 type PartsProps = Answers & { message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
 /**
- * What an agent says and does, in its order: in a message, or in the call that runs the agent. A question inside such a
- * call is also a part of the message, which is the one that is answered: it is shown in the card. The sources stand
- * where they came, and stay there.
+ * The parts of an agent in order: those of a message, or of a call that runs an agent. A question inside such a call is
+ * also a part of the message. The card shows the question, and the answer goes to the message's part. Sources stay
+ * where they arrived.
  */
 export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
   const inside = callsInside(message.parts);
@@ -41,7 +41,7 @@ export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
   });
 }
 
-/** The parts, each with the place of its first one: calls that follow each other are together, and so are sources. */
+/** The parts in groups, each with the index of its first part. Consecutive calls form a group, and so do sources. */
 function runsOf(parts: ChatPart[]): [number, ChatPart[]][] {
   const runs: [number, ChatPart[]][] = [];
   for (const [index, part] of parts.entries()) {
@@ -53,7 +53,7 @@ function runsOf(parts: ChatPart[]): [number, ChatPart[]][] {
   return runs;
 }
 
-/** A part without its own look: its text, or its JSON. */
+/** Fallback for a part that cannot be rendered: its text, or its JSON. */
 function PlainPart({ part }: { part: ChatPart }) {
   if (part.type === "text" || part.type === "reasoning") return <PlainText text={part.text} />;
   return <Json value={part} label={part.type} />;

@@ -1,4 +1,4 @@
-/** Text as it was written: what is left of Markdown that cannot be drawn. */
+/** Plain text: the fallback for Markdown that cannot be rendered. */
 export function PlainText({ text }: { text: string }) {
   return (
     <p dir="auto" className="whitespace-pre-wrap wrap-anywhere" data-plain>

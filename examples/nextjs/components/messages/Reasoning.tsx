@@ -6,7 +6,7 @@ import { duration } from "../ui/duration";
 import { useSeconds } from "../ui/use-seconds";
 import { Markdown } from "./Markdown";
 
-/** What the model thinks: open while it does, then folded with the time that it took, unless the reader says otherwise. */
+/** Reasoning of the model. Open while streaming, then collapsed with its duration. The user can toggle it. */
 export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean }) {
   const [chosen, choose] = useState<boolean>();
   const seconds = useSeconds(live);
@@ -31,7 +31,7 @@ export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean
   );
 }
 
-/** Without a time if that is unknown, or too short to matter. */
+/** The label has no duration if it is unknown or very short. */
 function thought(seconds = 0): string {
   return seconds < 1 ? "Thought" : `Thought for ${duration(seconds)}`;
 }

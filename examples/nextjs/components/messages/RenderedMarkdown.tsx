@@ -35,15 +35,15 @@ export const COMPONENTS: Components = {
 type Pluggable = (typeof defaultRemarkPlugins)[string];
 
 /**
- * Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. So does the text of a
- * link that leads nowhere, without a remark.
+ * Streamdown's plugins without the one that renders raw HTML: HTML stays text. A link with an unsafe URL becomes its
+ * text, without a note.
  */
 const { raw: _, harden, ...SAFE } = defaultRehypePlugins;
 const REHYPE = [...Object.values(SAFE), withOptions(harden, { linkBlockPolicy: "text-only", imageBlockPolicy: "text-only" })];
 
 /**
- * One tilde is text: `3~5 days or 10~20 km`. A line of a paragraph stays a line: models write poems and addresses so, and
- * wrap no lines.
+ * A single tilde is text: `3~5 days or 10~20 km`. Line breaks in a paragraph are kept, because models do not wrap lines
+ * but write poems and addresses.
  */
 const { gfm, ...OTHERS } = defaultRemarkPlugins;
 const REMARK = [
@@ -60,12 +60,12 @@ function withOptions(plugin: Pluggable | undefined, options: object): Pluggable 
 
 const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
 
-/** A change of the parsed text, and what draws it. */
+/** The plugins that change the parsed text, and the components that render it. */
 export type Extension = { remark: Pluggable; components: Components };
 
 type RenderedMarkdownProps = { text: string; live?: boolean; extension?: Extension | undefined };
 
-/** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
+/** Markdown, complete or streaming. It renders no raw HTML, no unsafe links and no images of other servers. */
 export function RenderedMarkdown({ text, live = false, extension }: RenderedMarkdownProps) {
   const paced = usePaced(text);
   return <Drawn text={live ? paced : text} live={live} extension={extension} />;
@@ -92,7 +92,7 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
           controls={CONTROLS}
           lineNumbers={false}
           isAnimating={live}
-          parseIncompleteMarkdown={false} // `growingBlocks` completes the last block
+          parseIncompleteMarkdown={false} // `growingBlocks` already completes the last block
           parseMarkdownIntoBlocksFn={live ? growingBlocks : wholeBlocks}
         >
           {markdown}
@@ -102,10 +102,10 @@ const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMar
   );
 });
 
-/** Has no direction of its own. */
+/** URLs, which do not count when the text's direction is detected. */
 const URLS = /https?:\/\/\S+/g;
 
-/** A paragraph, a list or a fence. If drawing it fails, it is shown as it was written, and the others are drawn. */
+/** One block: a paragraph, a list or a fence. If it cannot be rendered, its plain text is shown. */
 function SafeBlock(block: BlockProps) {
   const dir = useMemo(() => detectTextDirection(block.content.replace(URLS, "")), [block.content]);
   return (
@@ -117,7 +117,7 @@ function SafeBlock(block: BlockProps) {
   );
 }
 
-/** A numbered list, with as much room as its last number needs. */
+/** A numbered list whose indent fits its last number. */
 function Numbered({ start = 1, children }: { start?: number | undefined; children: ReactNode }) {
   const last = start + Children.toArray(children).filter(isValidElement).length - 1;
   return (
@@ -127,7 +127,7 @@ function Numbered({ start = 1, children }: { start?: number | undefined; childre
   );
 }
 
-/** The text of a task is the name of its box. */
+/** A task of a list. Its text labels the checkbox. */
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
   if (!task) return <li className="py-0.5">{children}</li>;
   return (
@@ -137,10 +137,10 @@ function Item({ task, children }: { task: boolean; children: ReactNode }) {
   );
 }
 
-/** What scrolls, but no keyboard reaches. */
+/** Selectors of scrolling elements that need a tab stop. */
 const SCROLLED = "[data-streamdown=code-block-body], [data-streamdown=table-wrapper] > div, .katex-display";
 
-/** Some of it is drawn later than the words around it. */
+/** Makes scrolling elements reachable by keyboard, also those that render later. */
 function keepInTabOrder(box: HTMLElement): () => void {
   const add = () => {
     for (const one of box.querySelectorAll<HTMLElement>(SCROLLED)) one.tabIndex = 0;

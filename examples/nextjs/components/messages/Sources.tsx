@@ -8,7 +8,7 @@ export function isSource(part: ChatPart): part is Source {
   return part.type === "source-url" || part.type === "source-document";
 }
 
-/** The sources of an answer, each once. The first has the number 1. */
+/** The sources of a reply without duplicates. Numbers start at 1. */
 export function numberedSources(parts: ChatPart[]): Source[] {
   const once = new Map<string, Source>();
   for (const source of parts.filter(isSource)) {
@@ -18,12 +18,12 @@ export function numberedSources(parts: ChatPart[]): Source[] {
   return [...once.values()];
 }
 
-/** Google asks apps to name Google Maps beside what comes from there. */
+/** Google requires apps to name Google Maps as the source. */
 export function isMap(source: Source): boolean {
   return source.providerMetadata?.["adk"]?.["grounding"] === "maps";
 }
 
-/** What the answer cites, numbered. `first`: the number of the first one. */
+/** The numbered sources of a reply. `first`: the number of the first source. */
 export function Sources({ sources: once, first }: { sources: Source[]; first: number }) {
   if (once.length === 0) return null;
   return (

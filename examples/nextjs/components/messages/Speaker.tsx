@@ -1,6 +1,6 @@
 import { Bot } from "lucide-react";
 
-/** The name of an agent that speaks beside the first one. */
+/** The name of an agent other than the root agent, above its parts. */
 export function Speaker({ name }: { name: string }) {
   return (
     <p className="mb-1 flex items-center gap-1.5 text-xs font-medium text-muted-foreground" data-speaker>

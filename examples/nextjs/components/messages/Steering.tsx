@@ -2,7 +2,7 @@ import type { Steering as SteeringData } from "../chat/use-queue";
 import { File } from "./File";
 import { Words } from "./UserMessage";
 
-/** A message of the user that the agent took in while it worked. */
+/** A user message that the agent read while it was working. */
 export function Steering({ data }: { data: SteeringData }) {
   return (
     <div role="group" aria-label="You, while the agent worked" className="flex flex-col items-end gap-2 self-stretch" data-steering>

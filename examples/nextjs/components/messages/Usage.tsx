@@ -1,6 +1,6 @@
 import type { ChatMetadata } from "../chat/message-types";
 
-/** Which model has answered, and what that has cost. */
+/** The model of a reply, and the tokens that it used. */
 export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   const { modelId, usage } = metadata ?? {};
   const counts = [

@@ -24,7 +24,7 @@ export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions,
         ))}
         {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
         {!editing && (
-          // The buttons stand below the text for a finger, and beside them for a mouse.
+          // On touch screens the buttons are below the text, otherwise beside it.
           <div className="flex w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
             {text !== "" && <Words text={text} />}
             <Actions>
@@ -44,7 +44,7 @@ export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions,
   );
 }
 
-/** More than this is folded: the answer is what the reader looks for. */
+/** A longer message is collapsed, so the reply stays in view. */
 const LONG = { lines: 12, characters: 1200 };
 
 export function Words({ text }: { text: string }) {

@@ -4,7 +4,7 @@ import { IconButton } from "../ui/icon-button";
 
 type VersionsProps = { of: MessageVersions; busy: boolean; onChoose: (version: string) => void };
 
-/** `< 2/3 >`: the version of a message that is shown, and the way to the others. */
+/** `< 2/3 >`: the number of the shown version, with buttons for the previous and next version. */
 export default function Versions({ of: { current, ids }, busy, onChoose }: VersionsProps) {
   const arrow = (label: string, to: number, icon: React.ReactNode) => (
     <IconButton

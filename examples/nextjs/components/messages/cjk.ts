@@ -10,8 +10,8 @@ const usePlugin = latePlugin<CjkPlugin>(
 );
 
 /**
- * The plugin for texts without spaces between words. By CommonMark's rule, `**25℃**の` is not bold, because a
- * punctuation mark stands before the closing asterisks, and a letter after them.
+ * The plugin for languages without spaces between words. In CommonMark, `**25℃**の` is not bold, because the closing
+ * asterisks follow punctuation and precede a letter.
  */
 export function useCjk(markdown: string): CjkPlugin | undefined {
   return usePlugin(CJK.test(markdown));
@@ -19,7 +19,7 @@ export function useCjk(markdown: string): CjkPlugin | undefined {
 
 type Pluggable = CjkPlugin["remarkPluginsAfter"][number];
 
-/** One tilde is text, as it is without the plugin. The last of its parts draws what is struck out. */
+/** Replace the plugin's last part, strikethrough, so that single tildes stay text. */
 function withDoubleTildes(cjk: CjkPlugin): CjkPlugin {
   const others = cjk.remarkPluginsAfter.slice(0, -1);
   const strikethrough = [cjk.remarkPluginsAfter.at(-1), { singleTilde: false }] as Pluggable;

@@ -3,10 +3,10 @@ import type { ListItem, Nodes, Paragraph, Root } from "mdast";
 /** A comparison with a number: `> 25`, `>= $5`. */
 const COMPARISON = /^>=?\s*\$?\d/;
 
-/** A second line with the mark of a quotation. */
+/** A second line that begins with `>`. */
 const MARKED = /\n[ \t]*>/;
 
-/** Makes text of a number above another at the beginning of an item, `- > 25`: Markdown takes it for a quotation. */
+/** Keep a comparison at the start of a list item as text: Markdown parses `- > 25` as a quotation. */
 export function comparisons() {
   return (tree: Root, file: unknown): void => visit(tree, String(file));
 }
@@ -28,7 +28,7 @@ function asText(item: ListItem, source: string): void {
   item.children = [{ type: "paragraph", children: [{ type: "text", value }, ...(paragraph?.children ?? [])] }, ...others];
 }
 
-/** The one paragraph of a quotation, also in a list: `> 25. That is much`. */
+/** The only paragraph of a quotation, also inside a list: `> 25. That is much` contains a list item. */
 function paragraphIn(node: Nodes): Paragraph | undefined {
   if (node.type === "paragraph") return node;
   const [child, ...others] = "children" in node ? node.children : [];

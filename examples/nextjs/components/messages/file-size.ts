@@ -1,6 +1,6 @@
 const UNITS = ["B", "kB", "MB"];
 
-/** `1234567`: 1.2 MB. */
+/** Format a size: `1234567` becomes `1.2 MB`. */
 export function shownSize(bytes: number): string {
   let size = bytes;
   let unit = 0;
@@ -8,7 +8,7 @@ export function shownSize(bytes: number): string {
   return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${UNITS[unit]}`;
 }
 
-/** The bytes of the file that a `data:` URL holds. Other files are not asked for their size. */
+/** The size in bytes of a `data:` URL's file. Other URLs have no known size. */
 export function bytesIn(url: string): number | undefined {
   if (!url.startsWith("data:")) return undefined;
   const [head, data] = splitDataUrl(url);

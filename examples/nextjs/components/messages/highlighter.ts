@@ -8,11 +8,11 @@ type Lowlight = ReturnType<typeof createLowlight>;
 let lowlight: Lowlight | undefined;
 
 /**
- * Streamdown's own highlighter has every language there is, in megabytes. The colours are those of markdown.css, by the
- * scopes of highlight.js. The languages are fetched for the first code: until then it has one colour.
+ * A small highlighter: Streamdown's own has megabytes of languages. The colors are in markdown.css, by scopes of
+ * highlight.js. The languages load with the first code block, which has one color until then.
  */
 export const code: CodeHighlighterPlugin = {
-  name: "shiki", // so Streamdown calls what colours code
+  name: "shiki", // Streamdown requires this name for a highlighter
   type: "code-highlighter",
   getSupportedLanguages: () => [],
   supportsLanguage: () => true,
@@ -33,7 +33,7 @@ async function load(): Promise<Lowlight | undefined> {
   return lowlight;
 }
 
-/** Code in one colour where its language is unknown, or where colouring it fails: Streamdown asks for any language. */
+/** Code in one color, for unknown languages and if highlighting fails. Streamdown calls this for every language. */
 function coloured(lowlight: Lowlight, code: string, language: string): Token[] {
   if (!lowlight.registered(language)) return [{ content: code }];
   try {
@@ -44,7 +44,7 @@ function coloured(lowlight: Lowlight, code: string, language: string): Token[] {
   }
 }
 
-/** The innermost scope that has a colour gives it. */
+/** The color of the innermost scope that has one. */
 function tokensOf(node: RootContent | ElementContent, color?: string): Token[] {
   if (node.type === "text") return [color === undefined ? { content: node.value } : { content: node.value, color }];
   if (node.type !== "element") return [];

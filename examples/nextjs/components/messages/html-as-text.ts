@@ -2,12 +2,12 @@ import type { Nodes, Root } from "mdast";
 
 const LINE_BREAK = /^<br\s*\/?>$/i;
 
-/** Nodes that have paragraphs as their children. */
+/** Nodes whose children are blocks. */
 const FLOW = ["root", "blockquote", "listItem", "footnoteDefinition"];
 
 /**
- * Keeps HTML that a model writes as text. Streamdown does that within a paragraph: here HTML that stands alone becomes a
- * paragraph, and a `<br>`, which models write in tables, breaks the line.
+ * Show raw HTML as text. Streamdown does so inside a paragraph. This plugin turns an HTML block into a paragraph, and a
+ * `<br>`, which models write in tables, into a line break.
  */
 export function htmlAsText() {
   return (tree: Root): void => replaceHtml(tree);

@@ -1,11 +1,11 @@
-/** The beginning of an object, or of a list of objects or texts. */
+/** The beginning of a JSON object, or of a list of objects or strings. */
 const BEGINNING = /^\s*(?:\{\s*"|\[\s*[{"])/;
 
 const TEXT_OR_BRACKET = /"(?:\\[^]|[^"\\])*"?|[{}[\]]/g;
 
 /**
- * A text that is JSON and nothing else, as a fence: agents with an output schema answer so. As Markdown its lines would
- * be one paragraph, and `__type__` would be bold. `live`: the text still grows.
+ * Wrap a text that is only JSON in a fence. Agents with an output schema reply in JSON, and Markdown would join its
+ * lines and make `__type__` bold. `live`: the text is streaming.
  */
 export function jsonAsCode(text: string, live: boolean): string | undefined {
   if (!BEGINNING.test(text) || !(live ? mayBecomeJson(text) : isJson(text))) return undefined;
@@ -23,7 +23,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** True unless there is more after its end. */
+/** True unless text follows the end of the JSON value. */
 function mayBecomeJson(text: string): boolean {
   let depth = 0;
   for (const { 0: found, index } of text.matchAll(TEXT_OR_BRACKET)) {

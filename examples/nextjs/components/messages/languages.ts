@@ -25,7 +25,7 @@ import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
 
-/** The languages that are coloured, and their other names: `py`, `tsx`, `toml`. */
+/** The highlighted languages, and their aliases such as `py`, `tsx` and `toml`. */
 export const lowlight = createLowlight({
   bash, c, cpp, csharp, css, diff, dockerfile, go, graphql, ini, java, javascript, json, kotlin, makefile, php, python, ruby,
   rust, shell, sql, swift, typescript, xml, yaml,

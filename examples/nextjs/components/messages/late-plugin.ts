@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 
 /**
- * A hook for a plugin whose script is fetched for the first text that needs it. Until then, and if the script is
- * missing, the text is drawn without the plugin.
+ * A hook for a plugin whose script loads with the first text that needs it. Until then, and if loading fails, the text
+ * renders without the plugin.
  */
 export function latePlugin<Plugin>(load: () => Promise<Plugin>, problem: string): (needed: boolean) => Plugin | undefined {
   let plugin: Plugin | undefined;

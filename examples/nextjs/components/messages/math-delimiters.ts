@@ -1,15 +1,14 @@
-/** The displayed environments of LaTeX that KaTeX draws. */
+/** The display environments of LaTeX that KaTeX supports. */
 const ENVIRONMENT = /\{(?:align|alignat|equation|gather)\*?\}/.source;
 
-/** Stands before the characters of a formula: none goes on in code. */
+/** Lookahead before each character of a formula, so a formula cannot extend into code. */
 const NO_FENCE = /(?!`{3}|^[ \t]*~{3})/.source;
 
 /**
- * A fence (group 1, and 2 for one further in) or code in a line (3), `$$…$$` on lines of its own (4 and 5) and in a line;
- * then `\[…\]` on lines of its own (6 and 7), `\(…\)` (8), `\[…\]` in a line (9), an environment of LaTeX on lines of
- * its own (10 and 11), an escape, a shell's `${NAME}`, and `$…$` (12). Groups have no names: these need a newer target
- * than that of a new Next.js app. No formula holds the beginning of another: each search then ends there, and the time
- * is linear.
+ * Groups: a fence (1, and 2 for a nested one), inline code (3), `$$…$$` on its own lines (4 and 5) and inline, `\[…\]`
+ * on its own lines (6 and 7), `\(…\)` (8), inline `\[…\]` (9), a LaTeX environment on its own lines (10 and 11), an
+ * escape, a shell's `${NAME}`, and `$…$` (12). A new Next.js app has a compile target without named groups.
+ * A formula cannot contain the start of another formula. Each search ends there, so the time is linear.
  */
 const PIECES = new RegExp(
   [
@@ -29,27 +28,28 @@ const PIECES = new RegExp(
 );
 
 /**
- * Two words beside each other that are no commands, a price before a word or at the end of a sentence, or an end that no
- * formula has: `$5 for me and 10$`, `$5 or 10$`, `$5. US$`, `$5, R$`, `$5 (R$`, `$A/$B`. A factorial is no price: `$5! = 120$`.
+ * Text between two dollars that is not a formula: it has two plain words in a row, a price before a word or at the end
+ * of a sentence, or an end that no formula has. Examples: `$5 for me and 10$`, `$5 or 10$`, `$5. US$`, `$5, R$`,
+ * `$5 (R$`, `$A/$B`. A factorial is not a price: `$5! = 120$`.
  */
 const PROSE = /(?<![\\a-zA-Z{])[a-zA-Z]{2,} +[a-zA-Z]{2,}(?![a-zA-Z{(])|^\d[\d.,]*!? +(?!mod)[a-zA-Z]{2,} |^\d[\d.,]*[.;?]\s|^\d[^\\^_=]*(?:[\s(](?:US|CA|AU|NZ|HK|MX)|(?:, |\()R)$|[/("“=,:;]$/;
 
-/** What a command of LaTeX is given, which may be words: `\text{for all}`. */
+/** The argument of a LaTeX command, which may contain words: `\text{for all}`. */
 const ARGUMENT = /(\\[a-zA-Z]+)\{[^{}]*\}/g;
 
-/** The marks of a quotation at the beginning of each line but the first. */
+/** The `>` of a quotation at the beginning of each line after the first. */
 const QUOTED = /\n(?:[ \t]*>)+[ \t]?/g;
 
-/** The name of an equation, which KaTeX does not know. */
+/** A `\label` of an equation, which KaTeX does not support. */
 const LABEL = /\\label\{[^{}]*\}/g;
 
-/** A command, a power or an operator. Escaped brackets and dollars without one are text: `\[1\]`. */
+/** A command, a power or an operator. Escaped brackets and dollars without any of them are text: `\[1\]`. */
 const FORMULA = /\\[a-z]|\^|\s[=<>+-]\s/i;
 
 /**
- * Writes each formula between two dollars, which is the form that is drawn, and a displayed one between lines of two
- * dollars. Models also write `$…$`, `\(…\)`, `\[…\]`, `\begin{align}` and prices: a dollar before a space or a digit
- * closes nothing.
+ * Rewrite each formula as `$$…$$`, which the math plugin renders, and put the `$$` of a display formula on their own
+ * lines. Models also write `$…$`, `\(…\)`, `\[…\]`, `\begin{align}` and prices, so a dollar before a space or a digit
+ * does not end a formula.
  */
 export function withDollars(markdown: string): string {
   if (!/[$\\]/.test(markdown)) return markdown;

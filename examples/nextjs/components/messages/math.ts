@@ -1,7 +1,7 @@
 import type { MathPlugin } from "streamdown";
 import { latePlugin } from "./late-plugin";
 
-/** A formula between two dollars, or in a fence of its own. */
+/** A formula in `$$…$$` or in a math fence. */
 const FORMULA = /\$\$|^\s*[`~]{3,}math/m;
 
 const useKatex = latePlugin<MathPlugin>(
@@ -9,7 +9,7 @@ const useKatex = latePlugin<MathPlugin>(
   "Formulas are shown as they were written:",
 );
 
-/** The plugin that draws formulas, for a text with formulas. */
+/** The math plugin, if the text has formulas. */
 export function useMath(markdown: string): MathPlugin | undefined {
   return useKatex(FORMULA.test(markdown));
 }

@@ -1,12 +1,11 @@
 import type { Nodes, PhrasingContent, Root, TableCell, TableRow } from "mdast";
 
-/** Of a Markdown text, its tree. */
+/** The syntax tree of a Markdown text. */
 type Parse = (text: string) => Root;
 
 /**
- * Keeps the cells of a row that has more of them than its table has columns: Markdown drops those at its end. Models
- * write `a | b` in code and `|x|` in formulas without an escape, so these are in one cell. If there are still too many,
- * the last cell has the others.
+ * Keep all cells of a row that has more cells than the table has columns. Markdown would drop the last ones. Models do
+ * not escape `a | b` in code and `|x|` in formulas, so such cells are joined. Further cells go into the last cell.
  */
 export function wholeRows(this: { parse: (text: string) => unknown }) {
   const parse: Parse = (text) => this.parse(text) as Root;
@@ -29,11 +28,11 @@ function mend(row: TableRow, columns: number, source: string, parse: Parse): voi
   for (const { children } of row.children.splice(columns)) last.children.push({ type: "text", value: " | " }, ...children);
 }
 
-/** Joins a cell in which code or a formula begins with those up to its end, as long as there are too many of them. */
+/** While a row has too many cells, join the cells between the start and the end of code or a formula. */
 function joined(cells: TableCell[], columns: number, source: string, parse: Parse): TableCell[] {
   const written = (first: number, last = first) =>
     source.slice(cells[first]?.position?.start.offset, cells[last]?.position?.end.offset);
-  const open = cells.flatMap((_, index) => (isOpen(written(index)) ? [index] : [])); // each second one ends what begins before
+  const open = cells.flatMap((_, index) => (isOpen(written(index)) ? [index] : [])); // every second one is an end
   const result: TableCell[] = [];
   let next = 0;
   for (let pair = 0; pair + 1 < open.length; pair += 2) {
@@ -47,7 +46,7 @@ function joined(cells: TableCell[], columns: number, source: string, parse: Pars
   return [...result, ...cells.slice(next)];
 }
 
-/** The content of a cell, unless it would be more than a paragraph. */
+/** The content of a cell. `undefined` if it is more than a paragraph. */
 function wordsOf(written: string, parse: Parse): PhrasingContent[] | undefined {
   const text = written.replace(/^\s*\||\|\s*$/g, "").replaceAll("\\|", "|");
   const [paragraph, ...others] = parse(text.trim()).children;

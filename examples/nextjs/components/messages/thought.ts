@@ -1,9 +1,9 @@
-/** The tags that models without a form of their own for thoughts begin a text with. */
+/** Tags of models that write their reasoning into the text. */
 const THOUGHT = /^\s*<(think|thinking)>([^]*?)(<\/\1>\s*|$)/;
 
 /**
- * The thought at the beginning of a text, and the answer after it. In any other place the tags are text, and in a finished
- * text also without the closing one. `live`: the text still grows.
+ * Split a text into the reasoning at its beginning and the reply after it. Elsewhere the tags are text. In a finished
+ * text, a tag without a closing tag is text too. `live`: the text is streaming.
  */
 export function splitThought(text: string, live: boolean): { thought: string; answer: string; ended: boolean } | undefined {
   const [whole, , thought, close] = THOUGHT.exec(text) ?? [];

@@ -3,8 +3,8 @@ import type { BlockContent, Definition, DefinitionContent, FootnoteDefinition, N
 const WEB = /^https?:\/\//i;
 
 /**
- * Keeps definitions that nothing refers to. Markdown shows no definition of a link, and no footnote without a reference,
- * so `[Answer]: 42` and a list of sources such as `[1]: https://x.example` would vanish.
+ * Show link definitions and footnotes without references as text. Markdown hides them, so `[Answer]: 42` and a list of
+ * sources such as `[1]: https://x.example` would disappear.
  */
 export function unusedDefinitions() {
   return (tree: Root): void => {

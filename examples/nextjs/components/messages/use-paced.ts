@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
-/** For each millisecond that it takes to draw a text, so many pass before it is drawn again: keys are handled there. */
+/** The pause before the next render, as a multiple of the last render time. It leaves time to handle key presses. */
 const REST = 2;
 
-/** The text that grows, as often as it can be drawn without holding up what else the page does. */
+/** Throttle a streaming text, so that rendering does not block the rest of the page. */
 export function usePaced(text: string): string {
   const [drawn, draw] = useState(text);
   const begun = useRef<number>(undefined);

@@ -8,7 +8,7 @@ import type { Changes, ListedChat } from "./chat-list";
 type ChatItemProps = {
   chat: ListedChat;
   current: boolean;
-  /** Tab reaches this chat and its menu. */
+  /** True if the Tab key reaches this chat and its menu. */
   tabStop: boolean;
   onPick: () => void;
   onUpdate: (changes: Changes) => void;
@@ -83,8 +83,8 @@ function TitleField({ title, onSave, onCancel }: TitleFieldProps) {
       onKeyDown={(event) => {
         if (event.key === "Enter" && !event.nativeEvent.isComposing) event.currentTarget.blur();
         if (event.key !== "Escape") return;
-        event.preventDefault(); // it stops no answer
-        event.stopPropagation(); // nor closes the sidebar
+        event.preventDefault(); // Escape must not stop the reply
+        event.stopPropagation(); // and must not close the sidebar
         onCancel();
       }}
       className="w-full rounded-lg border bg-background px-2.5 py-1.5 text-sm"

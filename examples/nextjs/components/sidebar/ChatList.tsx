@@ -5,7 +5,7 @@ import { Button } from "../ui/button";
 import { ChatItem } from "./ChatItem";
 import { type ListedChat, useChats } from "./chat-list";
 
-/** The chats, found by their titles; archived ones are a list of their own. The next page comes when it is scrolled to. */
+/** The chats, with a search by title and a list of archived chats. The next page loads on scroll. */
 export function ChatList({ current, onPick }: { current: string; onPick: () => void }) {
   const { openNewChat } = useHost();
   const [search, setSearch] = useState("");
@@ -79,12 +79,12 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
   );
 }
 
-/** The id of the chat that has the focus. */
+/** The id of the focused chat. */
 function chatOf(event: FocusEvent<HTMLElement>): string | undefined {
   return event.target.closest<HTMLElement>("[data-chat]")?.dataset["chat"];
 }
 
-/** The list is one tab stop. The arrows, Home and End move the focus between the chats. */
+/** Keyboard control: the list is one tab stop. The arrow keys, Home and End move the focus between chats. */
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   const links = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-chat] > a")];
   const at = links.indexOf(event.target as HTMLElement);
@@ -95,9 +95,9 @@ function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   target.focus();
 }
 
-/** The chats below the day on which each was last used. */
+/** The chats by the day on which they were last used. */
 function byDate(chats: ListedChat[]): [string, ListedChat[]][] {
-  if (chats.length === 0) return []; // Next.js prerenders this list, and allows no current time there
+  if (chats.length === 0) return []; // Next.js prerenders this empty list, and forbids the current time there
   const today = new Date().setHours(0, 0, 0, 0);
   const days = new Map<string, ListedChat[]>();
   for (const chat of chats) {

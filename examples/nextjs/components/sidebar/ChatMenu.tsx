@@ -7,21 +7,21 @@ import { Menu, MenuItem } from "../ui/menu";
 type ChatMenuProps = {
   title: string;
   archived: boolean;
-  /** Of the button that opens the menu. */
+  /** `tabIndex` of the button that opens the menu. */
   tabIndex: number;
   onRename: () => void;
   onArchive: () => void;
   onDelete: () => void;
 };
 
-/** What can be done with a listed chat. Deleting is asked for twice: it can't be undone. */
+/** Menu of a listed chat. Delete asks for confirmation, because it cannot be undone. */
 export function ChatMenu({ title, archived, tabIndex, onRename, onArchive, onDelete }: ChatMenuProps) {
   const [asking, setAsking] = useState(false);
   const renames = useRef(false);
   const onCloseAutoFocus = (event: Event) => {
     if (!renames.current) return;
     renames.current = false;
-    event.preventDefault(); // the field of the title has the focus, once the menu is closed
+    event.preventDefault(); // keep the focus in the title field when the menu closes
     onRename();
   };
   return (

@@ -7,7 +7,7 @@ import { ChatList } from "./ChatList";
 
 type SidebarProps = { current: string; narrow: boolean; open: boolean; onOpenChange: (open: boolean) => void };
 
-/** The user's chats: beside the open one, or over it on a narrow screen. */
+/** The user's chats: beside the open chat, or over it on a narrow screen. */
 export function Sidebar({ current, narrow, open, onOpenChange }: SidebarProps) {
   if (!narrow) {
     if (!open) return null;

@@ -2,13 +2,13 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { chatPath, useHost } from "../chat/host";
 import { noteTitle } from "./chat-titles";
 
-/** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
+/** Window event: the list may be outdated, because a reply began or ended or a chat was changed. */
 export const CHATS_CHANGED = "chats-changed";
 
 const PAGE_SIZE = 30;
-/** Milliseconds between two looks at the list while an answer is being written. */
+/** Milliseconds between two requests for the list while a reply is streaming. */
 const LOOK_AGAIN = 3000;
-/** Milliseconds that are waited for another letter before the chats are searched. */
+/** Milliseconds without typing before the search starts. */
 const TYPING = 200;
 
 export type ListedChat = {
@@ -17,7 +17,7 @@ export type ListedChat = {
   updatedAt: string;
   archived: boolean;
   running: boolean;
-  /** The agent waits for the user: for an approval, an input, a sign-in, or a tool of the page. */
+  /** True if the agent waits for the user: an approval, an input, a sign-in, or a tool in the browser. */
   waiting: boolean;
 };
 export type Changes = { title?: string | null; archived?: boolean };
@@ -30,7 +30,7 @@ export function useChats(search: string, archived: boolean) {
   const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null, hasArchived: false });
   const [loaded, setLoaded] = useState(false);
   const [failure, setFailure] = useState<string>();
-  const newest = useRef(0); // a later request may be answered before an earlier one
+  const newest = useRef(0); // number of the latest request, because responses may arrive out of order
 
   const load = useCallback(
     async (cursor: string | null, join: (shown: ChatList, page: ChatList) => ChatList) => {
@@ -50,7 +50,7 @@ export function useChats(search: string, archived: boolean) {
   );
   const reload = useCallback(() => load(null, onTop), [load]);
   const change = (id: string, to: ListedChat[]) => {
-    newest.current++; // what is on its way may be older
+    newest.current++; // ignore responses to earlier requests
     setList((shown) => ({ ...shown, chats: shown.chats.flatMap((chat) => (chat.id === id ? to : [chat])) }));
   };
 
@@ -59,7 +59,7 @@ export function useChats(search: string, archived: boolean) {
     return () => clearTimeout(timer);
   }, [reload, search]);
   useEffect(() => {
-    const events = [CHATS_CHANGED, "focus"]; // meanwhile, other tabs may have changed the chats
+    const events = [CHATS_CHANGED, "focus"]; // on focus, because other tabs may have changed the chats
     for (const event of events) window.addEventListener(event, reload);
     return () => events.forEach((event) => window.removeEventListener(event, reload));
   }, [reload]);
@@ -73,9 +73,9 @@ export function useChats(search: string, archived: boolean) {
   return {
     chats: list.chats,
     hasArchived: list.hasArchived,
-    /** The server has answered once: an empty list is one. */
+    /** True after the first response: then an empty list means that there are no chats. */
     loaded,
-    /** What the server did not do. */
+    /** Error of the last request. */
     failure,
     reload: () => void reload(),
     more: list.nextCursor && list.filter === filter ? () => void load(list.nextCursor, atEnd) : undefined,
@@ -102,13 +102,13 @@ function noteTitles(chats: ListedChat[]): void {
   for (const { id, title } of chats) if (title) noteTitle(id, title);
 }
 
-/** The newest page over what is shown: the pages below it stay. */
+/** Replace the first page of the list, and keep the pages below it. */
 function onTop(shown: ChatList, page: ChatList): ChatList {
   if (page.nextCursor === null || shown.chats.length <= page.chats.length) return page;
   return { ...page, chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
 }
 
-/** The next page. It may have chats that are newer than what is shown, and came on top of it in the meantime. */
+/** Append the next page without duplicates: new chats may have moved the pages since the last request. */
 function atEnd(shown: ChatList, page: ChatList): ChatList {
   return { ...page, chats: [...shown.chats, ...without(page.chats, shown.chats)] };
 }

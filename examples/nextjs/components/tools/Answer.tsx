@@ -9,15 +9,15 @@ import { SchemaField } from "./SchemaField";
 import { initial, isObject, kindOf, parsed, resolved, type Schema } from "./schema";
 import type { Answers, ToolPart } from "./ToolCard";
 
-/** A choice between at most as many values is a row of buttons. */
+/** Maximum number of choices that are shown as a row of buttons. */
 const FEW = 5;
 
-/** What the page or the user says in the place of a tool. */
+/** Send the output of a tool that the browser or the user answers. */
 export type OnOutput = (
   answer: { tool: string; toolCallId: string } & ({ output: unknown } | { state: "output-error"; errorText: string }),
 ) => void;
 
-/** The way to answer a call that waits for the browser: its own, a form by its schema, or a field for text or JSON. */
+/** Controls for a call that waits for an output: a client tool, a form by its schema, or a field for text or JSON. */
 export function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
   const { clientTools } = useHost();
   const tool = getToolName(part);
@@ -38,7 +38,7 @@ export function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["
 
 type FormProps = { id: string; question: string | undefined; schema: Schema; onOutput: (output: unknown) => void };
 
-/** A form with a control for each value that the schema names. */
+/** A form with a control for each value of the schema. */
 function Form({ id, question, schema, onOutput }: FormProps) {
   const defs = schema.$defs ?? {};
   const [value, setValue] = useDraft(id, () => initial(schema, defs));
@@ -58,7 +58,7 @@ function Form({ id, question, schema, onOutput }: FormProps) {
 
 type ButtonsProps = { question: string | undefined; choices: unknown[]; onOutput: (output: unknown) => void };
 
-/** A button for each of a few choices, which answers at once. */
+/** A button for each choice. A click sends the answer. */
 function Buttons({ question, choices, onOutput }: ButtonsProps) {
   return (
     <Pending label="Answer" question={question}>
@@ -73,7 +73,7 @@ function Buttons({ question, choices, onOutput }: ButtonsProps) {
   );
 }
 
-/** Without the objects in which nothing was given. */
+/** Remove objects without values. */
 function pruned(value: unknown): unknown {
   if (!isObject(value)) return value;
   const given = Object.entries(value).filter(([, each]) => each !== undefined);

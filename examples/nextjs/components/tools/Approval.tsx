@@ -8,22 +8,22 @@ import { readableName } from "./readable-name";
 import { SchemaField } from "./SchemaField";
 import { isObject, schemaOf } from "./schema";
 
-/** What the user decides, and the payload that the tool asked for. */
+/** The user's decision, with the payload that the tool asked for. */
 export type OnApproval = (answer: { id: string; approved: boolean; reason?: string }, payload?: unknown) => void;
 
 type ApprovalProps = {
   id: string;
   agent: string | undefined;
   tool: string;
-  /** What the call would get. */
+  /** The arguments of the call. */
   input: unknown;
   confirmation: Confirmation | undefined;
-  /** Why the tool asks, as it declares it for its users. */
+  /** The reason that the tool declares for its approval. */
   reason: string | undefined;
   onApproval: OnApproval;
 };
 
-/** Who wants to run what, with which values: approve, or deny with a reason. A tool may ask for a payload. */
+/** Form to approve a call, or deny it with a reason. It shows the agent, the tool and the arguments. */
 export function Approval({ id, agent, tool, input, confirmation, reason: why, onApproval }: ApprovalProps) {
   const [denying, setDenying] = useDraft(`${id} denying`, () => false);
   const [reason, setReason] = useDraft(`${id} reason`, () => "");
@@ -35,7 +35,7 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
     onApproval(text === "" ? { id, approved: false } : { id, approved: false, reason: text });
   };
   return (
-    // Enter in the field for the reason denies: nothing but its button approves.
+    // Enter in the reason field denies the call. Only the Approve button approves it.
     <Pending label="Approval" question={confirmation?.hint ?? why} onSubmit={() => denying && deny()}>
       <p className="-order-1">
         <bdi className="font-semibold">{agent === undefined ? "The agent" : readableName(agent)}</bdi> wants to run <bdi className="font-semibold">{tool}</bdi>.
@@ -77,7 +77,7 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
 
 type PayloadProps = { asked: unknown; now: unknown; onChange: (payload: unknown) => void };
 
-/** What the tool would like back, in fields. What is emptied comes back as `null`. */
+/** Fields for the payload that the tool expects. An emptied field is sent as `null`. */
 function Payload({ asked, now, onChange }: PayloadProps) {
   return (
     <SchemaField

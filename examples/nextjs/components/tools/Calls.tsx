@@ -11,18 +11,18 @@ type CallsProps = {
   parts: ToolPart[];
   passed: boolean;
   stopped: boolean;
-  /** One of the calls has more to show than its line. */
+  /** True if one of the calls has more to show than its line. */
   show: boolean;
-  /** The message is being written. */
+  /** True while the message is streaming. */
   live: boolean;
   children: ReactNode;
 };
 
-/** Several calls are rows in one frame. */
+/** The frame around several calls. */
 const LIST =
   "min-w-0 overflow-hidden rounded-xl border bg-card *:data-tool:rounded-none *:data-tool:border-0 *:data-tool:not-first:border-t [&>[data-tool]>div>button]:py-1.5";
 
-/** Calls that follow each other. Several are one line, unless one has more to show or the reader opens them. */
+/** Consecutive calls. Several calls collapse to one line, unless one has more to show or the user opens them. */
 export function Calls({ parts, passed, stopped, show, live, children }: CallsProps) {
   const [chosen, choose] = useState<boolean>();
   const id = useId();

@@ -5,7 +5,7 @@ import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import type { Values } from "./schema";
 
-/** Does this once, also where React mounts twice. What the server has refused is done again by a click alone. */
+/** Run the tool once, also if React mounts twice. After a failed request, only a click runs it again. */
 export function AtOnce({ id, act }: { id: string; act: () => void }) {
   const [acted, setActed] = useDraft(id, () => false);
   const [refused] = useState(acted);
@@ -26,7 +26,7 @@ export function AtOnce({ id, act }: { id: string; act: () => void }) {
   );
 }
 
-/** A tool that runs once the user allows it: so a reload or a second tab does not run it again. */
+/** A tool that runs when the user allows it, so a reload or a second tab does not run it again. */
 export function allowed<Output extends Values>(question: string, run: () => Output | Promise<Output>): ComponentType<ClientToolProps> {
   return function Allowed({ onOutput, onError }) {
     const [running, setRunning] = useState(false);

@@ -7,10 +7,10 @@ import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import { isObject, type Values } from "./schema";
 
-/** The tool under whose name ADK asks for a credential. */
+/** The tool with which ADK asks for a credential. */
 export const CREDENTIAL = "adk_request_credential";
 
-/** What the server takes, by the kind of scheme. */
+/** The credential that the server expects, by type of auth scheme. */
 const TAKEN: Record<string, string[]> = {
   apiKey: ["apiKey"],
   http: ["username", "password", "token"],
@@ -30,7 +30,7 @@ const PLAIN = ["username", "authResponseUri"];
 
 type Asked = { schemeType?: string; authUri?: string; message?: string };
 
-/** Signs in elsewhere, or gives a key. The server's answer puts `provided` in the place of what was given. */
+/** Form to sign in at a provider, or to enter a key. The server's response replaces the credential with `provided`. */
 export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; onOutput: (output: Values) => void }) {
   const [values, setValues] = useDraft<Record<string, string>>(id, () => ({}));
   const given = Object.entries(values).filter(([, value]) => value !== "");
@@ -62,7 +62,7 @@ export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; 
   );
 }
 
-/** The calls that wait for a credential that is asked for in the same message: nobody can answer these themselves. */
+/** The calls that wait for a credential request in the same message. The user cannot answer these calls directly. */
 export function gatedByCredential(parts: ChatPart[]): Set<unknown> {
   const requests = parts.filter(isToolUIPart).filter((part) => getToolName(part) === CREDENTIAL);
   return new Set(requests.map(({ input }) => (isObject(input) ? input["functionCallId"] : undefined)));

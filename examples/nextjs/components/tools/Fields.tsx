@@ -7,7 +7,7 @@ import { isObject } from "./schema";
 
 type FieldsProps = { value: unknown; label?: string; live?: boolean };
 
-/** The values of a call, below its label. */
+/** The values of a call with a label. */
 export function LabelledFields({ value, label = "input", live }: FieldsProps) {
   if (!isObject(value)) return <Json value={value} label={label} live={live ?? false} />;
   return (
@@ -19,8 +19,8 @@ export function LabelledFields({ value, label = "input", live }: FieldsProps) {
 }
 
 /**
- * The values of a call or of an answer: each name with its value, and JSON for all that is not an object. While they are
- * live their end is in view.
+ * The values of a call or of an answer: a row for each name, and JSON for values that are not objects. While they are
+ * streaming, their end stays in view.
  */
 export function Fields({ value: input, label = "input", live = false }: FieldsProps) {
   const list = useRef<HTMLDListElement>(null);
@@ -52,7 +52,7 @@ export function Fields({ value: input, label = "input", live = false }: FieldsPr
   );
 }
 
-/** A value in words: lists and objects of single values have a line for each. `undefined` for what is nested deeper. */
+/** A value as text. Flat lists and objects have one line per value. `undefined` for deeper values. */
 function inLines(value: unknown): string | undefined {
   if (isSingle(value)) return inWords(value);
   if (Array.isArray(value) && value.length > 0 && value.every(isSingle)) return value.map(inWords).join("\n");
@@ -63,7 +63,7 @@ function inLines(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A nested value as JSON, which folds if it is long. */
+/** A nested value as JSON, collapsed if it is long. */
 function Nested({ value, live }: { value: unknown; live: boolean }) {
   const text = printed(value);
   return (

@@ -4,7 +4,7 @@ import { Coloured, JsonTree } from "./JsonTree";
 
 type JsonProps = { value: unknown; label: string; live?: boolean };
 
-/** A value as JSON: on one line if it is short. While it is live its end is in view, then its beginning. */
+/** A value as JSON, on one line if it is short. While it is streaming, its end stays in view. */
 export function Json({ value, label, live = false }: JsonProps) {
   const text = typeof value === "string" ? value : printed(value);
   const box = useRef<HTMLPreElement>(null);
@@ -39,7 +39,7 @@ export function Caption({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** Text as text. Arguments that are still coming are not folded: each piece would open them again. */
+/** A string as text, other values as a JSON tree. Streaming arguments do not fold: each update would unfold them. */
 function drawn(value: unknown, text: string, live: boolean): ReactNode {
   if (typeof value === "string") return text;
   return live || !text.includes("\n") ? <Coloured json={text} /> : <JsonTree value={value} />;

@@ -9,7 +9,7 @@ type JsonBoxProps = {
   onChange: (value: unknown) => void;
 };
 
-/** A value typed as JSON: a form with what is none is not sent. */
+/** A field for JSON. Invalid JSON prevents the form from being sent. */
 export function JsonBox({ label, required, rows = 6, note, value, onChange }: JsonBoxProps) {
   const read = (box: HTMLTextAreaElement) => {
     try {

@@ -1,23 +1,23 @@
 import { ChevronDown } from "lucide-react";
 import { type ReactNode, useState } from "react";
 
-/** Lines above which inner values are folded at first. */
+/** Number of lines above which inner values are folded at first. */
 const MANY_LINES = 30;
 
-/** Entries of one value that are shown at first. */
+/** Number of entries of one value that are shown at first. */
 const MANY_ENTRIES = 100;
 
-/** Values of a folded object that are shown, and the most characters of each. */
+/** Number of values in the summary of a folded object, and the maximum characters of each. */
 const [PREVIEWED, LONGEST] = [3, 32];
 
 type JsonTreeProps = {
   value: unknown;
   manyLines?: number;
-  /** How many levels of a long value are open at first. */
+  /** Number of levels of a long value that are open at first. */
   openTo?: number;
 };
 
-/** A value as indented JSON whose objects and lists fold. Unfolded, its text is the JSON. */
+/** A value as indented JSON with collapsible objects and lists. Fully open, its text is valid JSON. */
 export function JsonTree({ value, manyLines = MANY_LINES, openTo = 1 }: JsonTreeProps) {
   const lines = JSON.stringify(value, null, 2).split("\n").length;
   return <Value value={value} indent="" foldedFrom={lines > manyLines ? openTo : Number.POSITIVE_INFINITY} depth={0} />;
@@ -62,7 +62,7 @@ function Value({ value, indent, depth, foldedFrom, name = "value" }: ValueProps)
   );
 }
 
-/** The first texts and numbers of an object, without ids. */
+/** Summary of an object: its first strings and numbers, without ids. */
 function previewOf(value: object): string {
   if (Array.isArray(value)) return "";
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
@@ -92,7 +92,7 @@ function Fold({ open, label, onToggle }: FoldProps) {
   );
 }
 
-/** `before`: characters before it on its line, which it leaves room for. */
+/** `before`: number of characters before the value on its line. */
 function Button({ before = 0, onClick, children }: { before?: number; onClick: () => void; children: ReactNode }) {
   return (
     <button
@@ -118,7 +118,7 @@ function Key({ name }: { name: string }) {
 
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null/gi;
 
-/** Keys, texts and other values in the colours that code has. */
+/** Keys, strings and other values in the colors of highlighted code. */
 export function Coloured({ json }: { json: string }) {
   const pieces: ReactNode[] = [];
   let end = 0;

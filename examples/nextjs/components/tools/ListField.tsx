@@ -45,7 +45,7 @@ export function ListField({ label, schema, defs, required, value, onChange, note
             label={`${label} ${index + 1}`}
             schema={unnamed(of)}
             defs={defs}
-            required={required || !single || (item ?? undefined) === undefined} // an empty row is filled or removed
+            required={required || !single || (item ?? undefined) === undefined} // the user must fill or remove an empty row
             value={item}
             onChange={(changed) => onChange(items.map((each, at) => (at === index ? changed : each)))}
           />
@@ -63,7 +63,7 @@ export function ListField({ label, schema, defs, required, value, onChange, note
 
 type RowProps = { single: boolean; name: string; onRemove: (() => void) | undefined; children: ReactNode };
 
-/** An item with its button. Its name is not shown: the list has it. */
+/** An item with its Remove button. Its label is hidden, because the list has a label. */
 function Row({ single, name, onRemove, children }: RowProps) {
   const look = single ? "[&_label>span:first-child]:sr-only" : "rounded-lg border bg-card p-2.5 [&_fieldset]:mt-0! [&>div>fieldset>legend]:sr-only";
   return (
@@ -78,7 +78,7 @@ function Row({ single, name, onRemove, children }: RowProps) {
   );
 }
 
-/** An item is named by its list. */
+/** The accessible name of an item, from the list's label. */
 function unnamed({ title: _, ...schema }: Schema): Schema {
   return schema;
 }

@@ -7,7 +7,7 @@ import type { Answers, ToolPart } from "./ToolCard";
 
 type NestedProps = Answers & { part: ToolPart; message: NestedMessage; live: boolean };
 
-/** The work of an agent that runs as a tool, and the result if that is something else than its last words. */
+/** The parts of an agent that runs as a tool, and its result if it differs from its last text. */
 export function Nested({ part, message, live, stopped, ...answers }: NestedProps) {
   const name = getToolName(part);
   const { result, omittedEvents, stopped: ended = false } = message.metadata ?? {};

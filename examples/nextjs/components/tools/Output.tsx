@@ -4,8 +4,8 @@ import { readableName } from "./readable-name";
 import { isObject, type Values } from "./schema";
 
 /**
- * What a tool has returned: rows for a flat object, a table for a list of them, text as text, all else as JSON. ADK puts
- * what is no object below `result`.
+ * The output of a tool: rows for a flat object, a table for a list of flat objects, plain text, or JSON. ADK wraps
+ * outputs that are not objects in `result`.
  */
 export function Output({ value }: { value: unknown }) {
   const only = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
@@ -31,7 +31,7 @@ export function isFlat(value: unknown): value is Values {
   return isObject(value) && Object.values(value).every((each) => typeof each !== "object" || each === null);
 }
 
-/** A row for each object, and a column for each name. */
+/** A table with a row for each object, and a column for each name. */
 export function Table({ rows }: { rows: Values[] }) {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return (

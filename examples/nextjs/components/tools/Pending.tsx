@@ -3,15 +3,15 @@ import { StopFollowing } from "../chat/Conversation";
 
 type PendingProps = {
   label: string;
-  /** Of a form: what the tool or the agent asks. */
+  /** The question of a form. */
   question?: string | undefined;
   onSubmit?: () => void;
   children: ReactNode;
 };
 
 /**
- * What waits for the user. The focus comes to it where it would be lost, or lies in an empty text field; once it is
- * done the focus goes on to what waits next. Letters that are typed meanwhile are a message.
+ * A question that waits for the user. It takes the focus if nothing has it, or if it is in an empty text field. After
+ * the answer, the next question gets the focus. Typed letters go to the message field.
  */
 export function Pending({ label, question, onSubmit, children }: PendingProps) {
   const box = useRef<HTMLFormElement>(null);
@@ -33,7 +33,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const isLetter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (isLetter && event.target === box.current) messageField()?.focus(); // the letter goes there
+    if (isLetter && event.target === box.current) messageField()?.focus(); // then the browser types the letter there
   };
   return (
     <form
@@ -55,7 +55,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
   );
 }
 
-/** Scrolls to the top of a card that is higher than the conversation: its question is read first. */
+/** Scroll to the top of a card that is taller than the conversation, so its question is visible. */
 function showTop(box: HTMLElement, stopFollowing: () => void): void {
   const card = box.closest<HTMLElement>("section") ?? box;
   const scroller = box.closest("[role=log]")?.parentElement;

@@ -1,6 +1,6 @@
 import type { Progress as Reported } from "../chat/message-types";
 
-/** How far a running tool is, in its own words: a bar if its end is known, else the number alone. */
+/** Progress of a running tool with the tool's text: a bar if the total is known, otherwise the number. */
 export function Progress({ progress, total, message }: Reported) {
   const label = message ?? "Progress";
   const count = counted(progress, total);
@@ -24,7 +24,7 @@ export function Progress({ progress, total, message }: Reported) {
   );
 }
 
-/** `12 / 50` for things that are counted, a percentage for all else. */
+/** `12 / 50` for counts, a percentage for other totals. */
 function counted(progress: number, total: number | undefined): string {
   if (total === undefined || total <= 0) return progress.toLocaleString();
   if (Number.isInteger(progress) && Number.isInteger(total) && total > 1 && total !== 100) {

@@ -11,11 +11,11 @@ export type SchemaFieldProps = {
   defs: Record<string, Schema>;
   required: boolean;
   value: unknown;
-  /** `undefined`: nothing is given. */
+  /** `undefined` if the user has entered nothing. */
   onChange: (value: unknown) => void;
 };
 
-/** The control for a value of this schema; for an object a group with one for each of its properties. */
+/** The control for a value of this schema. An object is a group with a control for each property. */
 export function SchemaField({ schema, defs, label, ...rest }: SchemaFieldProps) {
   const known = resolved(schema, defs);
   const id = useId();

@@ -15,40 +15,40 @@ import { isObject } from "./schema";
 import { ToolState } from "./ToolState";
 
 export type Answers = {
-  /** The response is over and the message is the last one: pending calls can be answered. */
+  /** True if pending calls can be answered: the response has ended, and the message is the last one. */
   answerable: boolean;
-  /** There is a later message: what is still open stays so. */
+  /** True if there is a later message, so pending calls can no longer be answered. */
   passed: boolean;
-  /** The user has ended the message before it was whole: what is open in it stays without a result. */
+  /** True if the user stopped the message, so its open calls stay without a result. */
   stopped: boolean;
   onApproval: OnApproval;
   onOutput: OnOutput;
-  /** The calls of the whole message: a question inside an agent that runs as a tool is one of them. */
+  /** All calls of the message, including questions of agents that run as tools. */
   asked?: ToolPart[];
 };
 
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
 
-/** The tool under whose name ADK asks the user. */
+/** The tool with which ADK asks the user for input. */
 const QUESTION = "adk_request_input";
 
 type ToolCardProps = Answers & {
   part: ToolPart;
   name: string;
   confirmation: Confirmation | undefined;
-  /** Why the tool asks for approval. */
+  /** The reason why the call needs approval. */
   reason: string | undefined;
-  /** How far the tool is. */
+  /** Progress of the tool. */
   progress: Reported | undefined;
-  /** What the tool returned although it was denied. */
+  /** The output that the tool returned for a denied call. */
   denial: unknown;
-  /** It waits for a credential, which is another call's output. */
+  /** True if the call waits for a credential, which another call requests. */
   gated: boolean;
   /** The agent that makes the call. */
   agent: string | undefined;
 };
 
-/** A call. It is one line, unless it has something to show by itself or the reader opens it. */
+/** A tool call. It is one line, unless it has more to show or the user opens it. */
 export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
   const { passed, stopped, onApproval, onOutput } = answers;
   const answerable = answers.answerable && !stopped;
@@ -61,7 +61,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   const open = chosen ?? (showsItself(part, answers) && !(waits && gated));
   return (
     <section
-      role="group" // not a landmark: two calls may have one name
+      role="group" // not a landmark, because two calls may have the same name
       data-tool={getToolName(part)}
       data-state={part.state}
       aria-label={`Tool ${name}`}
@@ -125,7 +125,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   );
 }
 
-/** Return true for a call that has ended, or that a stop or a later message has overtaken. */
+/** Return true for a call that has ended, or was cancelled by a stop or a later message. */
 export function isOver(part: ToolPart, { passed, stopped }: Pick<Answers, "passed" | "stopped">): boolean {
   if (isCutOff(part, stopped)) return true;
   if (part.state === "output-available") return part.preliminary !== true;
@@ -133,7 +133,7 @@ export function isOver(part: ToolPart, { passed, stopped }: Pick<Answers, "passe
   return passed && ["input-available", "approval-requested"].includes(part.state);
 }
 
-/** Return true for a call that waits for the user, or will once the response is over. */
+/** Return true for a call that waits for the user, or will wait when the response ends. */
 function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
   if (stopped) return false;
   if (answerable && asksSomebody(part, asked)) return true;
@@ -151,26 +151,26 @@ export function showsItself(part: ToolPart, answers: Answers): boolean {
   return asksUser(part, answers);
 }
 
-/** An agent inside waits for an answer. */
+/** Return true if an agent inside the call waits for an answer. */
 function asksSomebody(part: ToolPart, asked: ToolPart[] | undefined): boolean {
   const inside = callsInside([part]);
   const waiting = asked?.filter(({ state }) => state === "approval-requested" || state === "input-available");
   return waiting?.some(({ toolCallId }) => inside.has(toolCallId)) ?? false;
 }
 
-/** Its tool has begun, and has not ended. */
+/** Return true if the tool is running. */
 function isRunning(part: ToolPart, answers: Answers): boolean {
   return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, answers);
 }
 
-/** What tells two calls of one tool apart: the first value that goes into each. */
+/** A short label to distinguish calls of the same tool: the first value of the input. */
 export function firstArgument(part: ToolPart): string | undefined {
   const values = isObject(part.input) && !isQuestion(part) && getToolName(part) !== CREDENTIAL ? Object.values(part.input) : [];
   const first = values.find((value) => (typeof value === "string" && value !== "") || typeof value === "number");
   return first === undefined ? undefined : String(first);
 }
 
-/** What came out: of a sign-in only that it was given, of an agent its whole work. */
+/** The output of a call. A sign-in shows only that it was provided, and an agent shows all its parts. */
 function Result({ part, ...answers }: Answers & { part: ToolPart }) {
   if (getToolName(part) === CREDENTIAL) return <p>Signed in</p>;
   const nested = nestedMessageOf(part);
@@ -180,7 +180,7 @@ function Result({ part, ...answers }: Answers & { part: ToolPart }) {
   return <Output value={part.output} />;
 }
 
-/** The user's answer to a question. ADK puts a single value below `result`. */
+/** The user's answer to a question. ADK wraps a single value in `result`. */
 function Answered({ output }: { output: unknown }) {
   const only = isObject(output) && Object.keys(output).length === 1 && "result" in output ? output["result"] : output;
   if (isObject(only)) return <Fields value={only} label="your answer" />;
@@ -191,16 +191,16 @@ function Answered({ output }: { output: unknown }) {
   );
 }
 
-/** The arguments, growing while they stream. */
+/** The arguments of a call, also while they are streaming. */
 function Input({ part }: { part: ToolPart }) {
   const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
-  if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
+  if (getToolName(part) === CREDENTIAL) return null; // its arguments are internal to ADK
   if (isQuestion(part) && isObject(input)) return <p dir="auto">{String(input["message"])}</p>;
   return <LabelledFields value={input} live={part.state === "input-streaming"} />;
 }
 
-/** The agent asks the user by this call: the form says what, and by which schema. */
+/** A call with which the agent asks the user. The form shows the question and follows the schema. */
 function isQuestion(part: ToolPart): boolean {
   return getToolName(part) === QUESTION && isObject(part.input) && typeof part.input["message"] === "string";
 }

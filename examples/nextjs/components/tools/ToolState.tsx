@@ -34,12 +34,12 @@ type ToolStateProps = {
 /** The states of a call that has not ended. */
 const OPEN: ToolPart["state"][] = ["input-streaming", "input-available", "approval-requested"];
 
-/** Seconds below which nothing is said of a call that has ended: the page itself answers at once. */
+/** Minimum seconds of a finished call whose duration is shown. Tools in the browser finish at once. */
 const SHORTEST = 0.05;
-/** Seconds after which a call that runs says for how long. */
+/** Seconds after which a running call shows its duration. */
 export const LONG = 2;
 
-/** What the call does, in words; how long it took, where this page has seen that. */
+/** The state of a call, with its duration if this page has measured it. */
 export function ToolState({ part, waiting, passed, stopped, seconds }: ToolStateProps) {
   const { label, tone, Icon } = look({ part, waiting, passed, stopped });
   return (
@@ -53,7 +53,7 @@ export function ToolState({ part, waiting, passed, stopped, seconds }: ToolState
 
 function Time({ seconds, running }: { seconds: number; running: boolean }) {
   if (seconds < (running ? LONG : SHORTEST)) return null;
-  // On a phone the name needs the room that a word on the state leaves.
+  // On a phone, the state's text would leave too little room for the name.
   return <bdi className={`text-muted-foreground tabular-nums ${running ? "" : "max-sm:[span:not(.sr-only)+&]:hidden"}`}>{duration(seconds, running)}</bdi>;
 }
 

@@ -1,9 +1,9 @@
 import { createContext, useContext, useState } from "react";
 
-/** What was entered into the cards of a chat, by a name of each: a card that comes back has it again. */
+/** The input of a chat's forms, by key. A form that is shown again restores its input. */
 export const Drafts = createContext(new Map<string, unknown>());
 
-/** As `useState`, for what outlives the card: an answer that the server refuses is given back with it. */
+/** State that outlives its component. If the server refuses an answer, the form shows the input again. */
 export function useDraft<Value>(name: string, initial: () => Value): [Value, (value: Value) => void] {
   const drafts = useContext(Drafts);
   const [value, setValue] = useState(() => (drafts.has(name) ? (drafts.get(name) as Value) : initial()));

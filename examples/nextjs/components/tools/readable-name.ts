@@ -1,7 +1,7 @@
-/** Abbreviations that a name writes in small letters. */
+/** Abbreviations that are lowercase in names and uppercase in labels. */
 const CAPITALS = /\b(?:api|csv|eur|gbp|id|pdf|url|usd)\b/g;
 
-/** `price_eur`: Price EUR. `quietCar`: Quiet car. */
+/** The label of a name: `price_eur` becomes `Price EUR`, and `quietCar` becomes `Quiet car`. */
 export function readableName(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")

@@ -1,4 +1,4 @@
-/** The JSON schemas of forms: those of a question's answer, and those that a payload has by its own values. */
+/** JSON schemas of forms: the schema of an answer, or one inferred from the values of a payload. */
 
 export type Values = Record<string, unknown>;
 
@@ -29,7 +29,7 @@ export function isObject(value: unknown): value is Values {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a schema names elsewhere in itself, and what `null` stands beside, with its own words on top. */
+/** Resolve `$ref`, and the only type beside `null` in `anyOf`. The schema's own keywords take precedence. */
 export function resolved(schema: Schema, defs: Record<string, Schema>, depth = 0): Schema {
   const { $ref, anyOf, ...own } = schema;
   const named = $ref === undefined ? undefined : defs[$ref.replace("#/$defs/", "")];
@@ -43,7 +43,7 @@ export function resolved(schema: Schema, defs: Record<string, Schema>, depth = 0
 
 type Kind = "object" | "list" | "choice" | "choices" | "boolean" | "number" | "text" | "json";
 
-/** Which control a value of this schema has; `json` for what has none of its own. */
+/** The kind of control for a schema. `json` if no other control fits. */
 export function kindOf(schema: Schema): Kind {
   if (schema.enum !== undefined) return "choice";
   switch (schema.type) {
@@ -64,12 +64,12 @@ export function kindOf(schema: Schema): Kind {
   }
 }
 
-/** Objects and lists in each other that a form has at most; what is deeper is JSON. */
+/** Maximum nesting of objects and lists in a form. Deeper values are JSON. */
 const DEEPEST = 4;
-/** Rows that a list has at most before one is added. */
+/** Maximum number of rows of a new list. */
 const FIRST_ROWS = 5;
 
-/** What a form begins with: the defaults, `false` for what is only ticked, and as many rows as a list needs. */
+/** Initial values of a form: the defaults, `false` for checkboxes, and the minimum rows of lists. */
 export function initial(schema: Schema, defs: Record<string, Schema>, depth = 0): unknown {
   const known = resolved(schema, defs);
   if (depth > DEEPEST) return undefined;
@@ -91,7 +91,7 @@ export function initial(schema: Schema, defs: Record<string, Schema>, depth = 0)
   }
 }
 
-/** A schema for values like this one. One that says nothing is JSON in a form. */
+/** Infer a schema from a value. An empty schema becomes a JSON field. */
 export function schemaOf(value: unknown, depth = 0): Schema {
   if (value === null) return { type: "string" };
   if (typeof value !== "object") return { type: typeof value };
@@ -104,7 +104,7 @@ export function schemaOf(value: unknown, depth = 0): Schema {
   return items === undefined ? {} : { type: "array", items };
 }
 
-/** The schema for each of these items; `undefined` if they differ, or if there is none. */
+/** The common schema of these items. `undefined` if they differ or there are none. */
 function commonSchema(schemas: Schema[]): Schema | undefined {
   const [first, ...others] = schemas;
   if (first?.type === undefined || others.some(({ type }) => type !== first.type)) return undefined;
@@ -121,7 +121,7 @@ function commonSchema(schemas: Schema[]): Schema | undefined {
   return { type: "object", properties: Object.fromEntries(properties) };
 }
 
-/** What is typed, as JSON if it is JSON, else as text. */
+/** Parse typed text as JSON. Invalid JSON stays text. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,10 +2,10 @@ import { getToolName } from "ai";
 import { readableName } from "./readable-name";
 import type { ToolPart } from "./ToolCard";
 
-/** What ADK calls its own ways to ask. */
+/** Labels of ADK's own tools. */
 const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
 
-/** The name of the called tool for readers. */
+/** The readable name of the called tool. */
 export function nameOf(call: ToolPart): string {
   return call.title ?? TITLES[getToolName(call)] ?? readableName(getToolName(call));
 }

@@ -3,8 +3,8 @@ import { Component, type ReactNode, Suspense } from "react";
 type BoundaryProps = { of: unknown; otherwise: ReactNode; children: ReactNode };
 
 /**
- * Shows `otherwise` while drawing the children throws, so that a failure takes nothing else along. Another `of` tries
- * the children again. Where a server draws them, `Suspense` does that.
+ * Error boundary: shows `otherwise` if the children cannot be rendered. A new value of `of` renders the children again.
+ * During server rendering, `Suspense` catches the error.
  */
 export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   override state = { failed: false };

@@ -19,7 +19,7 @@ const SIZES = {
 export type ButtonProps = ComponentProps<"button"> & {
   look?: keyof typeof LOOKS;
   size?: keyof typeof SIZES;
-  /** Gives its looks to the one element in it, such as a link. */
+  /** Apply the button's style to its only child, such as a link. */
   asChild?: boolean;
 };
 

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 type CollapsibleProps = {
   open: boolean;
   onOpenChange: (open: boolean) => void;
-  /** What is always seen: the button that opens and closes. */
+  /** Content that is always visible: the button that opens and closes. */
   summary: ReactNode;
   className?: string;
   summaryClassName?: string;

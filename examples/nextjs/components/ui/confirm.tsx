@@ -7,12 +7,12 @@ type ConfirmProps = {
   onOpenChange: (open: boolean) => void;
   title: string;
   text: string;
-  /** What the button says that does it. */
+  /** Label of the button that confirms. */
   action: string;
   onConfirm: () => void;
 };
 
-/** Asks again, before what cannot be undone. */
+/** Dialog to confirm an action that cannot be undone. */
 export function Confirm({ open, onOpenChange, title, text, action, onConfirm }: ConfirmProps) {
   return (
     <AlertDialog.Root open={open} onOpenChange={onOpenChange}>

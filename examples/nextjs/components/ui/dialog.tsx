@@ -15,10 +15,10 @@ type DialogProps = {
   open: boolean;
   onOpenChange: (open: boolean) => void;
   title: string;
-  /** Without a head: the title is only told to screen readers, and what is in it has the focus. */
+  /** True for a dialog without a header. Only screen readers get the title, and the content gets the focus. */
   bare?: boolean;
   place?: keyof typeof PLACES;
-  /** The one element that opens it, and has the focus again when it is closed. */
+  /** The element that opens the dialog, and gets the focus when it closes. */
   trigger?: ReactNode;
   children: ReactNode;
 };

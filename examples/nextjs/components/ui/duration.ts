@@ -1,4 +1,4 @@
-/** A duration for readers: tenths below ten seconds, whole seconds from there on and for what still runs. */
+/** Format a duration: tenths below ten seconds, otherwise whole seconds. Running durations have whole seconds. */
 export function duration(seconds: number, running = false): string {
   const whole = Math.round(seconds);
   if (whole >= 60) return `${Math.floor(whole / 60)} min ${whole % 60} s`;

@@ -2,7 +2,7 @@ import { type ComponentProps, type FormEvent, type ReactNode, useState } from "r
 
 const BOX = "min-w-0 rounded-lg border bg-background px-3 text-sm placeholder:text-muted-foreground disabled:opacity-50";
 
-/** A control with its label above it, and below it why its value cannot be sent. */
+/** A control with a label above it, and its validation error below it. */
 export function Field({ label, children }: { label: string; children: ReactNode }) {
   const [fault, watch] = useFault();
   return (
@@ -16,11 +16,11 @@ export function Field({ label, children }: { label: string; children: ReactNode 
   );
 }
 
-/** What the browser finds wrong with the controls in an element, in the page, and the handlers of that element. */
+/** The browser's validation error of the controls in an element, and the event handlers for that element. */
 export function useFault(): [ReactNode, { onInvalidCapture: (event: FormEvent) => void; onInput: () => void }] {
   const [text, setText] = useState("");
   const onInvalidCapture = (event: FormEvent) => {
-    event.preventDefault(); // no bubble over the page
+    event.preventDefault(); // hide the browser's own error bubble
     const control = event.target as HTMLInputElement;
     setText(control.validationMessage);
     if (firstInvalid(control.form) === control) control.focus();

@@ -3,7 +3,7 @@ import { Tooltip } from "./tooltip";
 
 type IconButtonProps = ButtonProps & { label: string; keys?: string };
 
-/** A button that is only an icon: its name is told to screen readers, and shown on hover and focus. */
+/** A button with only an icon. Screen readers get its label, and a tooltip shows it on hover and focus. */
 export function IconButton({ label, keys, look = "ghost", size = "icon", ...rest }: IconButtonProps) {
   return (
     <Tooltip label={label} keys={keys}>

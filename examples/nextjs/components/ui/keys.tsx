@@ -1,6 +1,6 @@
 const APPLE = typeof navigator !== "undefined" && /mac|iphone|ipad/i.test(navigator.userAgent);
 
-/** Keys as this machine names them; `Mod` is ⌘ or Ctrl: `Mod+K`. */
+/** Keys as the user's system names them. In `Mod+K`, `Mod` is ⌘ or Ctrl. */
 export function Keys({ keys }: { keys: string }) {
   return (
     <span className="inline-flex gap-0.5" dir="ltr">

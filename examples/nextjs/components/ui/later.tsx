@@ -1,17 +1,17 @@
 import { type ComponentType, type ReactNode, Suspense, use, useState } from "react";
 import { Button } from "./button";
 
-/** A component without its script is `undefined`. */
+/** `undefined` if the script of the component could not be loaded. */
 type Loading<Props> = Promise<ComponentType<Props> | undefined>;
 
 /** `preload` loads the script before the component is shown. Its promise is never rejected. */
 type Later<Props> = ((props: Props) => ReactNode) & { preload: () => Promise<unknown> };
 
 /**
- * A component whose script is loaded when it is first shown. Offline, or after a new version of the page was installed,
- * the script may be missing: then a line with "Try again" stands in its place, and the next use loads it again. `lazy`
- * of React would throw, and keep the failure. `otherwise` puts the line where it can be seen, and
- * `meanwhile` is shown until the script is there.
+ * A component whose script loads when the component is first shown. Loading may fail offline, or after a new version of
+ * the page was deployed. Then a line with "Try again" is shown, and the next use loads the script again. React's `lazy`
+ * would throw and cache the failure. `otherwise` renders the line in a visible place, and `meanwhile` is shown during
+ * loading.
  */
 export function later<Props extends object>(
   load: () => Promise<{ default: ComponentType<Props> }>,
@@ -24,7 +24,7 @@ export function later<Props extends object>(
     const started: Loading<Props> = load().then(
       (module) => {
         loaded = module.default;
-        Object.assign(started, { status: "fulfilled", value: loaded }); // `use` returns it without a wait
+        Object.assign(started, { status: "fulfilled", value: loaded }); // then `use` returns the value without suspending
         return loaded;
       },
       (error: unknown) => {
@@ -36,7 +36,7 @@ export function later<Props extends object>(
   };
 
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
-    const Piece = use(from) ?? loaded; // if it was missing here, another place may have loaded it
+    const Piece = use(from) ?? loaded; // another use may have loaded it after this one failed
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 

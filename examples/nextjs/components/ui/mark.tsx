@@ -1,4 +1,4 @@
-/** The mark of the page: words that arrive in a speech bubble. The icon of the tab is drawn alike in `index.html`. */
+/** The logo: text that arrives in a speech bubble. The tab's icon is the same drawing. */
 export function Mark({ className = "size-5" }: { className?: string }) {
   return (
     <svg viewBox="0 0 24 24" className={`shrink-0 ${className}`} aria-hidden>

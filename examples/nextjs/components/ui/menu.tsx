@@ -6,7 +6,7 @@ const ITEM =
   "flex items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:bg-accent [&_svg]:size-4 [&_svg]:shrink-0";
 
 type MenuProps = {
-  /** The one element that opens it. */
+  /** The element that opens the menu. */
   trigger: ReactNode;
   onCloseAutoFocus?: (event: Event) => void;
   children: ReactNode;
@@ -42,7 +42,7 @@ type MenuChoiceProps<Value extends string> = {
   onChoose: (value: Value) => void;
 };
 
-/** One of several, under a heading. */
+/** A group of radio items under a heading. */
 export function MenuChoice<Value extends string>({ label, value, choices, onChoose }: MenuChoiceProps<Value>) {
   return (
     <DropdownMenu.RadioGroup value={value} onValueChange={(chosen) => onChoose(chosen as Value)} aria-label={label}>

@@ -6,7 +6,7 @@ export const TooltipProvider = Radix.Provider;
 
 type TooltipProps = { label: string; keys?: string | undefined; children: ReactNode };
 
-/** What its one child does, and which keys do it. */
+/** A tooltip with the label of its child, and the keys of its shortcut. */
 export function Tooltip({ label, keys, children }: TooltipProps) {
   return (
     <Radix.Root>

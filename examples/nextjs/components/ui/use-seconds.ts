@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 
 /**
- * How long this ran, or has been running in whole seconds; of what ran before the page was there nothing is known.
+ * The duration in seconds, in whole seconds while it is running. `undefined` if it began before the page was loaded.
  */
 export function useSeconds(running: boolean): number | undefined {
   const began = useRef<number>(undefined);

@@ -1,15 +1,15 @@
 import { agentUrl, unreachable } from "@/lib/agent";
 
-/** Of this connection, not of the request; and `origin`: to the agent's server the page is one of its own. */
+/** Headers not to forward: those of this connection, and `origin`, because the agent's server knows only its own. */
 const NOT_PASSED_ON = ["accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "origin",
   "transfer-encoding", "upgrade"];
 
 const PLAIN = { "content-type": "text/plain; charset=utf-8" };
 
 /**
- * Passes a request on to the agent's server and its response back, both as they come: nothing is gathered, so neither
- * a large file nor a long answer has a bound here. The page and the agent have one origin: no CORS, and cookies reach
- * both.
+ * Forwards a request to the agent's server, and streams the response back. Nothing is buffered, so this route limits
+ * neither the size of a file nor the length of a reply. The browser sees one origin: the app needs no CORS, and both
+ * servers get the cookies.
  */
 async function passOn(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
@@ -23,7 +23,7 @@ async function passOn(request: Request): Promise<Response> {
       body: request.body,
       cache: "no-store",
       redirect: "manual",
-      signal: request.signal, // who leaves here, leaves there
+      signal: request.signal, // if the browser disconnects, disconnect from the agent's server too
       duplex: "half",
     } as RequestInit);
     return new Response(response.body, { status: response.status, headers: passedBack(response.headers) });

@@ -1,4 +1,4 @@
-/** Stands where a chat appears that is still loading. A short wait shows nothing. */
+/** Placeholder for a chat that is still loading. A short wait shows nothing. */
 export function LoadingChat() {
   return (
     <main aria-busy className="mx-auto w-full max-w-3xl flex-1 px-4 py-6">

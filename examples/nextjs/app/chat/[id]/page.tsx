@@ -7,7 +7,7 @@ import { Unreachable } from "./unreachable";
 
 type Params = { params: Promise<{ id: string }>; searchParams: Promise<{ new?: string }> };
 
-/** The list of chats stays while another chat is loaded. */
+/** Page of one chat. The list of chats stays visible while the chat is loading. */
 export default function ChatPage(props: Params) {
   return (
     <Suspense fallback={<LoadingChat />}>

@@ -11,7 +11,8 @@ type StoredChatProps = Stored & { id: string; about: About; missing: boolean };
 /** The chat, as the server has stored it. A new chat has nothing to resume. */
 export function StoredChat({ id, about, missing, ...stored }: StoredChatProps) {
   useEffect(() => {
-    if (window.location.search !== "") window.history.replaceState(null, "", window.location.pathname); // `?new` is said
+    // Remove `?new`: a reload must ask the server for the chat.
+    if (window.location.search !== "") window.history.replaceState(null, "", window.location.pathname);
   }, []);
   return (
     <Chat

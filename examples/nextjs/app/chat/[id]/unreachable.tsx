@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useTransition } from "react";
 import { Problem } from "@/components/chat/Problem";
 
-/** The agent's server is away. `advice`: for the developer. */
+/** Page for a server that cannot be reached. `advice` is for the developer. */
 export function Unreachable({ advice }: { advice: string | undefined }) {
   const router = useRouter();
   const [loading, load] = useTransition();

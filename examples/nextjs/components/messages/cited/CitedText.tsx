@@ -10,7 +10,7 @@ import { marksAsLinks, withMarks } from "./marks";
 
 const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>({ citations: [], sources: [] });
 
-/** Begins the address of a link that stands for a citation; its place in the list follows. */
+/** Prefix of the URL of a link that represents a citation. The citation's index follows. */
 const LINK = "#citation-";
 
 const components = { ...COMPONENTS, a: LinkOrMark };
@@ -18,7 +18,7 @@ const EXTENSION: Extension = { remark: marksAsLinks, components };
 
 type CitedTextProps = { part: TextUIPart; message: ChatMessage; answer: string };
 
-/** The answer at the end of a text, with the numbers of its sources behind the words that rest on them. */
+/** The reply after the text's reasoning, with source numbers behind the cited words. */
 export default function CitedText({ part, message, answer }: CitedTextProps) {
   const cited = useMemo(
     () => ({ citations: citationsOf(message, part), sources: numberedSources(message.parts) }),
@@ -39,7 +39,7 @@ function LinkOrMark({ href: url, children }: { href?: string | undefined; childr
   return number > 0 && <Mark citation={citation} number={number} />;
 }
 
-/** The number of a source in the list below the answer, which has each address once. */
+/** The number of a source in the list below the reply. */
 function numberOf(source: CitedSource, sources: Source[]): number {
   const isSame = (listed: Source) =>
     listed.type === "source-url" && source.sourceType === "url" ? listed.url === source.url : listed.sourceId === source.id;
@@ -74,7 +74,7 @@ function Mark({ citation: { source, citedText }, number }: { citation: Citation;
   );
 }
 
-/** Characters of a tooltip. */
+/** Maximum characters in a tooltip. */
 const LONGEST = 300;
 
 function nameOf(source: CitedSource): string {

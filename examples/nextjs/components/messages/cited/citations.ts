@@ -1,16 +1,16 @@
 import type { TextUIPart } from "ai";
 import type { ChatMessage } from "../../chat/message-types";
 
-/** A page or a document that a text rests on. */
+/** A web page or a document that a text cites. */
 export type CitedSource = { id: string; title?: string } & (
   | { sourceType: "url"; url: string }
   | { sourceType: "document"; mediaType: string; filename?: string }
 );
 
-/** A place in a text, in JavaScript's own indexes, the source that it rests on, and the words of that source. */
+/** A cited range of a text in UTF-16 indexes, its source, and a quote from the source. */
 export type Citation = { source: CitedSource; startIndex?: number; endIndex?: number; citedText?: string };
 
-/** The citations of a text: clients of AI SDK 7 may have them in the text, and others in a part beside it. */
+/** The citations of a text. They come in the text part's metadata (AI SDK 7) or in a data part. */
 export function citationsOf(message: ChatMessage, text: TextUIPart): Citation[] {
   if ("citations" in text) return text.citations as Citation[];
   const index = message.parts.filter((part) => part.type === "text").indexOf(text);

@@ -1,19 +1,18 @@
 import type { Link, Nodes, PhrasingContent, Root } from "mdast";
 import type { Citation } from "./citations";
 
-/** See `CitedText`, which draws these links. */
+/** `CitedText` renders these links. */
 const LINK = "#citation-";
 
-/** Around a citation's place in the list: characters of Unicode's private area, which no text has. */
+/** Characters around a citation's index. They are from Unicode's private use area, so texts do not contain them. */
 const [OPEN, CLOSE] = ["\uE0C1", "\uE0C2"];
 const MARK = new RegExp(`${OPEN}(\\d+)${CLOSE}`, "g");
 
-/** Syntax of Markdown at the end of a line, after which a mark would change what the line means: a fence, a row. */
+/** Markdown syntax at the end of a line, such as a fence or a table row, whose meaning a mark would change. */
 const SYNTAX = /[\s`~|$#>=*_-]/;
 
 /**
- * The text from an index on, with a mark behind each place that is cited: Markdown leaves it where it is, whatever is
- * around it.
+ * The text from an index on, with a mark behind each cited range. Markdown parsers keep the marks in place.
  */
 export function withMarks(text: string, citations: Citation[], from: number): string {
   if (text.includes(OPEN) || text.includes(CLOSE)) return text.slice(from);
@@ -37,7 +36,7 @@ function endOf(text: string, start: number, end: number): number | undefined {
   return at > start ? at : undefined;
 }
 
-/** Makes links of the marks. One within code, or in an address, comes after it. */
+/** Replace the marks by links. The link of a mark inside code or a URL follows the code or the link. */
 export function marksAsLinks() {
   return (tree: Root): void => replace(tree);
 }
@@ -56,7 +55,7 @@ function replaced(node: Nodes): Nodes[] {
   return node.type === "code" ? [node, { type: "paragraph", children: found }] : [node, ...found];
 }
 
-/** Takes the marks out of what is no text: code, addresses and titles. */
+/** Remove the marks from code, URLs and titles. */
 function marksOf(node: Nodes): Link[] {
   const found: Link[] = [];
   const fields = node as unknown as Record<string, unknown>;
@@ -72,7 +71,7 @@ function marksOf(node: Nodes): Link[] {
 }
 
 function split(text: string): PhrasingContent[] {
-  const pieces = text.split(MARK); // what is matched stands at the odd places
+  const pieces = text.split(MARK); // the odd items are the matches
   return pieces.flatMap((piece, index): PhrasingContent[] => {
     if (index % 2 === 1) return [link(piece)];
     return piece === "" ? [] : [{ type: "text", value: piece }];

@@ -2,7 +2,7 @@ import { FileText } from "lucide-react";
 import { Elsewhere } from "../Elsewhere";
 import { FILE } from "../File";
 
-/** A file that the agent has stored; a link where the server has a route for it. */
+/** An artifact that the agent saved. It is a link if the server has a route for artifacts. */
 export function Artifact({ data }: { data: unknown }) {
   const { filename, url } = data as { filename: string; url?: string };
   return (
@@ -13,7 +13,7 @@ export function Artifact({ data }: { data: unknown }) {
   );
 }
 
-/** A file in a store that no browser can read: `gs://`. */
+/** A file in a store that browsers cannot read, such as `gs://`. */
 export function StoredFile({ data }: { data: unknown }) {
   const { uri, filename } = data as { uri: string; filename?: string };
   return (

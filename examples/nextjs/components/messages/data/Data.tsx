@@ -10,7 +10,7 @@ import { Boundary } from "../../ui/boundary";
 import { Collapsible } from "../../ui/collapsible";
 import { RENDERERS } from "./renderers";
 
-/** A `data-*` part: drawn by what ADK's parts or the app have for its type, else folded JSON. */
+/** A `data-*` part. Parts without a renderer of the app or of `renderers.tsx` are shown as collapsed JSON. */
 export function Data({ type, data }: { type: string; data: unknown }) {
   const renderers: Record<string, DataPart> = { ...useHost().dataParts, ...RENDERERS };
   const Renderer = Object.hasOwn(renderers, type) ? renderers[type] : undefined;
@@ -24,7 +24,7 @@ export function Data({ type, data }: { type: string; data: unknown }) {
   );
 }
 
-/** Data that nothing draws: its name, and its values in a table where they are flat. */
+/** Data without a renderer: its name, and its values as a table or JSON. */
 function Unknown({ type, data }: { type: string; data: unknown }) {
   const [open, setOpen] = useState(false);
   const name = readableName(type.replace(/^data-/, ""));
@@ -48,7 +48,7 @@ function Unknown({ type, data }: { type: string; data: unknown }) {
   );
 }
 
-/** The first single values, to tell what is in the data. */
+/** A short summary: the first plain values of the data. */
 function glance(data: unknown): string {
   if (!isObject(data)) return typeof data === "string" ? data : JSON.stringify(data);
   const single = Object.values(data).filter((value) => ["string", "number"].includes(typeof value));

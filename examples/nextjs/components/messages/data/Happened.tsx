@@ -1,6 +1,6 @@
 import { Note } from "./Transfer";
 
-/** ADK has summarized the chat for the model, or a node tries again. */
+/** A note that ADK summarized the chat for the model, or that a workflow node runs again. */
 export function Happened({ data }: { data: unknown }) {
   const { author } = data as { author?: string };
   if (author === undefined) return <Note>Earlier messages were summarized for the model</Note>;

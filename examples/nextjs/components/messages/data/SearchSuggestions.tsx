@@ -2,14 +2,14 @@ import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 type Suggestions = { renderedContent?: string; webSearchQueries: string[] };
 
-/** Google's own, to be shown as it is: it is HTML of somebody else. So it has a frame, in which no script runs. */
+/** Google's search suggestions. Google requires to show its HTML unchanged, so it is in a frame without scripts. */
 export default function SearchSuggestions({ data }: { data: unknown }) {
   const { renderedContent, webSearchQueries } = data as Suggestions;
   if (renderedContent === undefined) return <Queries queries={webSearchQueries} />;
   return <Frame html={renderedContent} />;
 }
 
-/** Without Google's HTML there are only the words that it has searched for. */
+/** The search queries, if there is no HTML of Google. */
 function Queries({ queries }: { queries: string[] }) {
   return (
     <p className="text-sm text-muted-foreground" data-search-queries>
@@ -19,8 +19,8 @@ function Queries({ queries }: { queries: string[] }) {
 }
 
 /**
- * What the frame may do: draw, and nothing else. It inherits the policy of the page besides. A link opens in a tab of
- * its own, which is not bound by the frame.
+ * Permissions of the frame: no scripts. Links open in a new tab without these restrictions. `allow-same-origin` lets the
+ * page measure the content. The frame also inherits the content security policy of the page.
  */
 const SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox";
 const HEAD =
@@ -28,8 +28,8 @@ const HEAD =
   '<meta name="referrer" content="no-referrer"><base target="_blank">';
 
 /**
- * Return the style sheets of the frame in the page's theme. A frame in the colours of the page is transparent. Content
- * without colours for the dark is made for white.
+ * Return the style sheets of the frame in the page's theme. A frame is transparent if its color scheme is that of the
+ * page. Content without dark colors gets a white background.
  */
 function themed(sheets: string[], chosen: string | undefined): string[] {
   if (!sheets.some((sheet) => DARK.test(sheet))) {
@@ -37,14 +37,14 @@ function themed(sheets: string[], chosen: string | undefined): string[] {
   }
   const own = `:root{color-scheme:${chosen ?? "light dark"}}body{margin:0}`;
   if (chosen === undefined) return [own, ...sheets];
-  // The media query asks the system, and the reader has chosen another theme: a condition that holds, or never does.
+  // The media query reads the system's theme. Replace it by a constant condition for the user's theme.
   const asked = (_: string, scheme: string) => (scheme.toLowerCase() === chosen ? "(min-width: 0)" : "(max-width: 0)");
   return [own, ...sheets.map((sheet) => sheet.replace(/\(\s*prefers-color-scheme\s*:\s*(\w+)\s*\)/gi, asked))];
 }
 
 const DARK = /prefers-color-scheme\s*:\s*dark/i;
 
-/** Pixels until the content has been measured, about one row of suggestions. */
+/** Height in pixels until the content is measured, about one row of suggestions. */
 const HEIGHT = 64;
 
 function onTheme(changed: () => void): () => void {
@@ -81,7 +81,7 @@ function Frame({ html }: { html: string }) {
   );
 }
 
-/** The policy of a page may forbid styles in HTML, and a frame inherits it. A script may set the same styles. */
+/** Set inline styles by script, because the inherited content security policy may forbid them in HTML. */
 function withoutStyles(html: string): { content: string; sheets: string[] } {
   const sheets: string[] = [];
   const content = html

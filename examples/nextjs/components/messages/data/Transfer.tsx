@@ -1,7 +1,7 @@
 import { ArrowRightLeft } from "lucide-react";
 import type { ComponentProps } from "react";
 
-/** Another agent goes on. */
+/** A note that another agent takes over. */
 export function Transfer({ data }: { data: unknown }) {
   return (
     <Note data-transfer>
@@ -11,7 +11,7 @@ export function Transfer({ data }: { data: unknown }) {
   );
 }
 
-/** A line between the parts of an answer. */
+/** A line of text between the parts of a reply. */
 export function Note({ children, ...attributes }: ComponentProps<"p">) {
   return (
     <p className="flex items-center gap-3 text-xs text-muted-foreground" {...attributes}>

@@ -6,17 +6,17 @@ import { Happened } from "./Happened";
 import { Output } from "./Output";
 import { Transfer } from "./Transfer";
 
-/** What draws the parts of ADK, by their types. */
+/** The components for ADK's data parts, by part type. */
 export const RENDERERS: Record<string, DataPart> = {
   "data-adk-agent": Transfer,
   "data-adk-artifact": Artifact,
-  "data-adk-denial": Nothing, // its call's card says it
+  "data-adk-denial": Nothing, // shown in the card of its call
   "data-adk-file": StoredFile,
   "data-adk-output": Output,
   "data-adk-compaction": Happened,
   "data-adk-retry": Happened,
   "data-adk-search-suggestions": later(() => import("./SearchSuggestions")),
-  [CITATIONS]: Nothing, // their text has them
+  [CITATIONS]: Nothing, // shown in the cited text
   [APPROVAL]: Nothing,
   [CONFIRMATION]: Nothing,
   [PROGRESS]: Nothing,
