@@ -3,7 +3,7 @@ import { type ReactNode, useRef } from "react";
 import { Composer, type ComposerHandle } from "../composer/Composer";
 import { Queued } from "../composer/Queued";
 import { useAttachments } from "../composer/use-attachments";
-import { Message } from "../messages/Message";
+import { type Editable, Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { TooLargeError } from "./chat-api";
 import { Announcer } from "./Announcer";
@@ -16,13 +16,6 @@ import { useQueue, type WhileBusy } from "./use-queue";
 import { useTabTitle } from "./use-tab-title";
 import { moves, Waiting } from "./Waiting";
 import { type About, type Suggestion, Welcome } from "./Welcome";
-
-/** Opens the user's last message, as its own button does. */
-function editLast(): boolean {
-  const buttons = document.querySelectorAll<HTMLElement>("article[aria-label=You] button[aria-label=Edit]");
-  buttons.item(buttons.length - 1)?.click();
-  return buttons.length > 0;
-}
 
 type ChatProps = {
   id: string;
@@ -71,6 +64,12 @@ export function Chat(props: ChatProps) {
     queue.pause(); // after a stop, queued messages wait until the user sends them
     void chat.stop();
   };
+  const lastSent = useRef<Editable>(null);
+  const editLast = () => {
+    lastSent.current?.edit();
+    return lastSent.current !== null;
+  };
+  const lastSentIndex = messages.findLastIndex(({ role }) => role === "user");
   const lastIndex = messages.length - 1;
   const failed = chat.outcomes.get(messages[lastIndex]?.id ?? "");
   const error = failed?.type === "failed" && failed.errorText === chat.error?.message ? undefined : chat.error; // the message already shows this error
@@ -105,6 +104,7 @@ export function Chat(props: ChatProps) {
                   busy={busy}
                   onApproval={chat.approve}
                   onOutput={chat.output}
+                  editable={index === lastSentIndex ? lastSent : undefined}
                   onEdit={chat.edit}
                   onRetry={index === lastIndex ? chat.retry : undefined}
                   onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id)?.type === "failed") ? undefined : chat.regenerate}

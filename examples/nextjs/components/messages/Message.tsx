@@ -1,10 +1,13 @@
-import { memo } from "react";
+import { memo, type Ref } from "react";
 import { type ChatMessage, type MessageVersions, type Outcome, textOf } from "../chat/message-types";
 import type { Answers } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
 import { AgentMessage } from "./AgentMessage";
 import { PlainText } from "./PlainText";
 import { UserMessage } from "./UserMessage";
+
+/** Opens the form that edits a message. */
+export type Editable = { edit: () => void };
 
 export type MessageProps = Omit<Answers, "stopped"> & {
   message: ChatMessage;
@@ -20,6 +23,8 @@ export type MessageProps = Omit<Answers, "stopped"> & {
   busy: boolean;
   /** Absent if the message cannot be changed. */
   onEdit?: (messageId: string, text: string) => void;
+  /** Lets the chat open the form of a user message. */
+  editable?: Ref<Editable> | undefined;
   /** Retries after the reply failed. */
   onRetry?: (() => unknown) | undefined;
   onRegenerate?: ((options: { messageId: string }) => unknown) | undefined;

@@ -1,5 +1,5 @@
 import { Pencil } from "lucide-react";
-import { useState } from "react";
+import { useImperativeHandle, useState } from "react";
 import { filesOf, textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText, Versions } from "./Actions";
@@ -8,9 +8,10 @@ import { Ended } from "./Ended";
 import { File } from "./File";
 import type { MessageProps } from "./Message";
 
-export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions, onChoose }: MessageProps) {
+export function UserMessage({ message, outcome, busy, editable, onEdit, onRetry, versions, onChoose }: MessageProps) {
   const [editing, setEditing] = useState(false);
   const text = textOf(message);
+  useImperativeHandle(editable, () => ({ edit: () => setEditing(true) }), []);
   const save = (changed: string) => {
     setEditing(false);
     onEdit?.(message.id, changed);

@@ -19,8 +19,8 @@ function Queries({ queries }: { queries: string[] }) {
 }
 
 /**
- * Permissions of the frame: no scripts. Links open in a new tab without these restrictions. `allow-same-origin` lets the
- * page measure the content. The frame also inherits the content security policy of the page.
+ * Permissions of the frame: no scripts. Links open in a new tab without these restrictions, and `allow-same-origin` lets
+ * the page measure the content. The frame also inherits the content security policy of the page.
  */
 const SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox";
 const HEAD =
