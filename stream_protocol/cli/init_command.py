@@ -25,6 +25,9 @@ TEMPLATE: Final = Path(__file__).parent / "project"
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
 """Files that a run of the template creates, and that are not copied."""
 
+_PICTURE: Final = re.compile(rb"<picture>.*?</picture>\n\n", re.DOTALL)
+"""A picture in the page's README. Its file is in this repository only."""
+
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
 """Names that the package cannot have: the project needs them, and ADK reserves ``user``."""
@@ -123,6 +126,8 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
             content = content.replace(ours, theirs.encode())
         if file == folder / "README.md" and not with_page:
             content = content.partition(_PAGE_SECTION)[0]
+        if file == folder / "page" / "README.md":
+            content = _PICTURE.sub(b"", content)
         file.write_bytes(content)
     (folder / "my_package").rename(folder / package)
     if (source := _installed_from()) is not None:
