@@ -27,7 +27,7 @@ type ChatProps = {
   missing?: boolean;
   /** True if a reply may be streaming, so the chat tries to resume it. */
   resume: boolean;
-  /** What Enter does while a reply is streaming. */
+  /** The effect of Enter while a reply is streaming. */
   whileBusy?: WhileBusy | undefined;
   /** Called when a message is sent. */
   onSend?: (id: string) => void;
