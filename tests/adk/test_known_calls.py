@@ -227,6 +227,7 @@ def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order()
 class CountingName(str):
     """The name of a tool, which counts its comparisons."""
 
+    __slots__ = ()
     compared = 0
     __hash__ = str.__hash__
 
