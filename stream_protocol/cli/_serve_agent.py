@@ -194,6 +194,8 @@ class AgentServer:
             return load_run_log(url, prefix=self.options.run_log_prefix, lease=self.options.lease)
         except (ImportError, RunLogError) as error:  # ImportError: the extra for this store is not installed
             refuse(str(error))
+        except StreamProtocolError as error:
+            refuse(f"--run-log: {error}")
 
     def _engine(self, url: str) -> DbosEngine:
         try:
@@ -201,7 +203,10 @@ class AgentServer:
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
         version = target_version(self.target)
-        return DbosEngine(url, idempotent_tools=self.options.idempotent_tools, version=version)
+        try:
+            return DbosEngine(url, idempotent_tools=self.options.idempotent_tools, version=version)
+        except StreamProtocolError as error:
+            refuse(f"--durable: {error}")
 
     def _keeps_chats_in_memory(self, target: Target, sessions: BaseSessionService | None) -> bool:
         if sessions is None and isinstance(target, Runner):

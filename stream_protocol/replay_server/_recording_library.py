@@ -20,6 +20,9 @@ from stream_protocol.wire import ChatRequestError, check_instance, check_mapping
 
 logger = logging.getLogger(__name__)
 
+MAX_WARNINGS: Final = 3
+"""Maximum number of files that warnings name if they are skipped."""
+
 SEPARATOR: Final = "--"
 """The text between a recording's name and the rest of a chat id, as in ``weather--test-7``.
 
@@ -108,12 +111,17 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
 
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
+    skipped = 0
     for file in sorted(folder.iterdir()):
         if file.is_file() and not file.name.startswith(".") and not is_expectation(file):
             try:
                 yield _load(file, session)
             except RecordingError as error:
-                logger.warning("%s is skipped: %s", file, error)
+                skipped += 1
+                if skipped <= MAX_WARNINGS:
+                    logger.warning("%s is skipped: %s", file, error)
+    if skipped > MAX_WARNINGS:
+        logger.warning("%d more files of %s are skipped", skipped - MAX_WARNINGS, folder)
 
 
 def _load(file: Path, session: str | None) -> LibraryEntry:

@@ -228,6 +228,7 @@ class CountingName(str):
     """The name of a tool, which counts its comparisons."""
 
     __slots__ = ()
+
     compared = 0
     __hash__ = str.__hash__
 

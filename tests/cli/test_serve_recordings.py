@@ -15,6 +15,8 @@ from starlette.applications import Starlette
 
 from stream_protocol.check import Rule
 from stream_protocol.cli import main
+from stream_protocol.replay_server import load_library
+from stream_protocol.wire import shown
 from tests.conformance.fixtures import FOLDER
 from tests.documents import block
 from tests.processes import HANG, serving
@@ -203,7 +205,7 @@ def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, mo
 def test_a_pace_is_a_word_or_a_factor(pace: str) -> None:
     result = CliRunner().invoke(main, ["serve", "--replay", ".", "--pace", pace])
     assert result.exit_code == 2
-    assert f'"{pace}" is not a pace: use instant, recorded, held or a factor' in result.stderr
+    assert f"{shown(pace)} is not a pace: use instant, recorded, held or a factor" in result.stderr
 
 
 def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,3 +215,15 @@ def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.Mon
     names: dict[str, Any] = {}
     exec(compile(code, "replay-server.md", "exec"), names)  # the page is ours
     assert isinstance(names["app"], Starlette)
+
+
+def test_a_folder_of_other_files_has_three_warnings_and_a_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(write_recordings(tmp_path, "text"))
+    for number in range(8):
+        Path(f"note{number}.md").write_text("# Notes\n")
+    assert [entry.name for entry in load_library(".")] == ["text"]
+    *named, last = caplog.messages
+    assert [message.partition(":")[0] for message in named] == [f"note{number}.md is skipped" for number in range(3)]
+    assert last == "5 more files of . are skipped"

@@ -402,6 +402,7 @@ def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     table = unfolded(tool(page, "trains", "output-available")).get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["City", "Leaves at"])
     expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_have_css("overflow-wrap", "break-word")  # `anywhere` would make columns narrower than a word
     page.screenshot(path=shots / "table.png")
 
 

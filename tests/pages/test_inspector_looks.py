@@ -144,7 +144,7 @@ def test_with_details_open_the_bars_of_many_calls_are_in_view(
     if width < 500:
         page.keyboard.press("Control+i")
     say(page, "many")
-    expect(page.get_by_text("clear in Oslo.")).to_be_visible()
+    expect(page.get_by_role("article", name="Agent").get_by_text("clear in Oslo.")).to_be_visible()
     if width < 500:
         page.keyboard.press("Control+i")
     finished(page)

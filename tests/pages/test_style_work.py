@@ -74,6 +74,17 @@ def test_code_that_grows_does_not_restyle_what_is_before_it(browser: Browser) ->
     assert restyled < words / 10
 
 
+def test_the_pointer_over_a_long_message_does_not_restyle_it(browser: Browser, page: Page) -> None:
+    text = write(page, f"{CODE}\n\nThe end.")
+    words = text.locator("code span").count()
+    page.mouse.move(1, 1)
+    browser.start_tracing(page=page, categories=["devtools.timeline"])
+    texts(page).first.hover()
+    page.mouse.move(1, 1)
+    texts(page).first.hover()
+    assert restyled_at_once(browser.stop_tracing()) < words / 10
+
+
 def test_actions_are_seen_at_the_last_message_and_under_the_pointer(page: Page) -> None:
     write(page, "One.")
     write(page, "Two.")

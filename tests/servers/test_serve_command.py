@@ -314,17 +314,20 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
     [
         (
             ("--run-log", "redis://127.0.0.1:1/0", "--run-log-prefix", "a{b}"),
-            "The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -",
+            "--run-log: The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -",
         ),
         (
             ("--run-log", "postgresql://127.0.0.1:1/db", "--run-log-prefix", "a-b"),
-            "The prefix in PostgreSQL must be 1 to 24 of these: a to z, _ and, but first, digits",
+            "--run-log: The prefix in PostgreSQL must be 1 to 24 of these: a to z, _ and, but first, digits",
         ),
         (
             ("--run-log", "mysql://127.0.0.1:1/db"),
-            "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.",
+            "--run-log: The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.",
         ),
-        (("--run-log", ""), "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db."),
+        (
+            ("--run-log", ""),
+            "--run-log: The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.",
+        ),
         (
             ("--session-service-uri", ""),
             "cannot use : it is empty: write memory://, sqlite:///chat.db or postgresql://user@host/db",

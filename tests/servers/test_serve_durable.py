@@ -97,7 +97,7 @@ NO_STORE = (
 def test_a_url_of_no_store_is_told_in_one_line_and_leaves_no_file(tmp_path: Path, url: str) -> None:
     write_agent(tmp_path)
     done = cli("serve", "agent:root_agent", "--durable", url, cwd=tmp_path)
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {NO_STORE}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: --durable: {NO_STORE}\n")
     assert {path.name for path in tmp_path.iterdir()} <= {"agent.py", "__pycache__"}
 
 

@@ -12,7 +12,7 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   if (modelId === undefined && facts === "") return null;
   const model = modelId !== undefined && facts !== "" ? `${modelId} · ` : modelId;
   return (
-    <p className="mx-1.5 min-w-0 text-xs max-sm:text-balance sm:truncate text-muted-foreground" data-usage title={`${model ?? ""}${facts}`}>
+    <p className="mx-1.5 pointer-coarse:first:ms-3.5 min-w-0 text-xs max-sm:text-balance sm:truncate text-muted-foreground" data-usage title={`${model ?? ""}${facts}`}>
       <span className={facts === "" ? "" : "max-sm:hidden"}>{model}</span>
       {facts}
     </p>

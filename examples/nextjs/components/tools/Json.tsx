@@ -32,7 +32,7 @@ export function Caption({ label, text }: { label: string; text: string }) {
   return (
     <figcaption className="mb-1 flex items-center justify-between text-xs text-muted-foreground">
       <span className="first-letter:uppercase">{label}</span>
-      <span className="copies-json -my-2">
+      <span className="copies-json -my-2 -me-1.5 pointer-coarse:-me-3.5">
         <CopyText text={text} />
       </span>
     </figcaption>

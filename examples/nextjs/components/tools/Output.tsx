@@ -36,7 +36,7 @@ export function Table({ rows }: { rows: Values[] }) {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return (
     <div className="scroller max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
-      <table className="w-full text-start tabular-nums">
+      <table className="w-full text-start wrap-break-word tabular-nums">
         <thead className="bg-muted text-muted-foreground">
           <tr>
             {columns.map((column) => (
@@ -50,7 +50,7 @@ export function Table({ rows }: { rows: Values[] }) {
           {rows.map((row, index) => (
             <tr key={index} className="border-t">
               {columns.map((column) => (
-                <td key={column} dir="auto" className="px-3 py-1.5 text-start">
+                <td key={column} dir="auto" className="max-w-96 px-3 py-1.5 text-start align-top">
                   {String(row[column] ?? "")}
                 </td>
               ))}

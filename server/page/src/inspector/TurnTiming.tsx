@@ -101,7 +101,7 @@ const Lane = memo(function Lane({ span, name, total, isChosen, onChoose }: LaneP
   const colour = COLOURS[failed ? "error" : isTool ? "tool" : "model"];
   const tone = failed ? "text-destructive" : isChosen ? "text-foreground" : "";
   return (
-    <div className="group/lane contents" data-lane={span.name} data-failed={failed || undefined}>
+    <div className="contents" data-lane={span.name} data-failed={failed || undefined}>
       <span className={`col-start-1 flex min-w-0 items-center gap-1 pe-2 leading-4 ${tone} low:hidden`} title={`${span.name}, ${agent}`}>
         {failed && <CircleX className="size-3 shrink-0" aria-hidden />}
         <span className="truncate">{name}</span>
@@ -117,7 +117,7 @@ const Lane = memo(function Lane({ span, name, total, isChosen, onChoose }: LaneP
           style={{ left: `min(${left}, 100% - 4px)`, width }}
         >
           <span
-            className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} ${state === "ended" ? "" : "opacity-50"} group-hover/lane:inset-y-0.5 ${isChosen ? "inset-y-0.5! ring-2 ring-ring/50" : ""} low:inset-y-px!`}
+            className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} ${state === "ended" ? "" : "opacity-50"} in-[[data-lane]:hover]:inset-y-0.5 ${isChosen ? "inset-y-0.5! ring-2 ring-ring/50" : ""} low:inset-y-px!`}
           />
         </button>
         <span

@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-DVLz5N_d.js";
