@@ -37,7 +37,7 @@ from stream_protocol.stream import (
     chunk_conversion,
     hide_task_agents,
 )
-from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
+from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_nested_message, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class PageMessages:
         self._add_late_results()
         for superseded in self._turns[:-1]:
             superseded.close_open_calls()
+            superseded.close_open_cards()
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
@@ -267,6 +268,19 @@ class _PageTurn:
             if part["toolCallId"] in waiting:
                 provider = part.get("callProviderMetadata", {})
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
+
+    def close_open_cards(self) -> None:
+        """A question of a sub-agent is in the message, and in the output of the call that runs the sub-agent. Copy the
+        end of each such question to the output."""
+        parts: list[dict[str, Any]] = [] if self._message is None else cast("Any", self._message["parts"])
+        own = {(part["type"], part["toolCallId"]): part for part in parts if "toolCallId" in part}
+        for card in own.values():
+            if is_nested_message(card.get("output"), card["toolCallId"]):
+                inner = [
+                    own.get((part["type"], part["toolCallId"]), part) if part.get("state") in _WAITING else part
+                    for part in card["output"]["parts"]
+                ]
+                card["output"] = {**card["output"], "parts": inner}
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
