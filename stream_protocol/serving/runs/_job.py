@@ -325,27 +325,28 @@ class Job:
         """Return the stored messages, then the user's new message. If the request answers tool calls, the answers are
         added to the last message.
         """
-        return self._messages_after(self.session.events)
+        return self._messages_after(self.session.events, self.request_plan)
 
     def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues. It contains the user's new answers to
-        tool calls.
+        """Return the assistant message that the response continues. It contains the user's new approvals and denials.
+        Outputs from the client are left out, because the response sends them.
         """
-        assert isinstance(self.request_plan, AnsweredCalls)
-        if not self.request_plan.past:  # only the client has the message
+        plan = self.request_plan
+        assert isinstance(plan, AnsweredCalls)
+        if not plan.past:  # only the client has the message
             return self.request.target
-        return {
-            **self._messages_after(self.request_plan.past, self.request_plan.call_ids)[-1],
-            "id": self.request_plan.message_id,
-        }
+        plan = replace(plan, answers=tuple(answer for answer in plan.answers if answer.is_approval))
+        return {**self._messages_after(plan.past, plan, plan.call_ids)[-1], "id": plan.message_id}
 
-    def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of the ``stored`` events and of the request. ``call_ids``: the tool call ids that clients
-        know from earlier messages.
+    def _messages_after(
+        self, stored: Sequence[Event], plan: NewUserTurn | AnsweredCalls, call_ids: CallIds = NO_IDS
+    ) -> list[UIMessage]:
+        """Return the messages of the ``stored`` events and of the request. ``plan``: the plan of the request.
+        ``call_ids``: the tool call ids that clients know from earlier messages.
         """
-        metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
+        metadata = run_config_for_turn(plan, self.run_config).custom_metadata
         own: list[Event] = []
-        for run_input in run_inputs(self.request_plan):
+        for run_input in run_inputs(plan):
             own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
         transcript = Transcript([*stored, *own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)
