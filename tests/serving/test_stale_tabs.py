@@ -6,59 +6,19 @@ import json
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent, ParallelAgent
-from google.adk.tools.function_tool import FunctionTool
+from google.adk.agents import LlmAgent
 
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import create_app
-from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.testing import Call, ScriptedLlm
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import HANG, begin, client, only
+from tests.serving.two_tabs import WAITS, TwoTabs
 from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
-
-
-class TwoTabs:
-    """Two agents ask side by side. The first tab sees both questions. The stale tab was loaded between them."""
-
-    def __init__(self, **options: Any) -> None:
-        self.second_asks = asyncio.Event()
-        self.paying = asyncio.Event()
-        self.may_pay = asyncio.Event()
-        turns: dict[str, list[Any]] = {
-            "left": [["I am left. ", Call("pay", {"amount": 1}, id="left")], "Left paid."],
-            "right": [[Wait(self.second_asks), "I am right. ", Call("pay", {"amount": 2}, id="right")], "Right paid."],
-        }
-        tool = FunctionTool(self.pay, require_confirmation=True)
-        agents = [LlmAgent(name=name, model=ScriptedLlm(turns=own), tools=[tool]) for name, own in turns.items()]
-        root = ParallelAgent(name="root", sub_agents=[*agents])
-        self.app = create_app(InstrumentedService(root, **options))
-        self.tab = Page(self.app, **options)
-        self.stale = Page(self.app, **options)
-
-    async def pay(self, amount: int) -> dict[str, int]:
-        """Pays."""
-        self.paying.set()
-        await asyncio.wait_for(self.may_pay.wait(), HANG)
-        return {"paid": amount}
-
-    async def ask(self) -> None:
-        sending = asyncio.create_task(self.tab.send("pay"))
-        while not (self.stale.messages and self.stale.messages[-1]["role"] == "assistant" and self.stale.parts(WAITS)):
-            await asyncio.sleep(0)
-            async with client(self.app) as http:
-                response = await http.get("/api/chat/c1")
-            self.stale.messages = response.json()["messages"] if response.status_code == 200 else []
-        self.second_asks.set()
-        await asyncio.wait_for(sending, HANG)
-        assert len(self.stale.parts(WAITS)) == 1
-        assert len(self.tab.parts(WAITS)) == 2
-
-
-WAITS = "approval-requested"
 
 
 def texts(page: Page) -> list[str]:
@@ -71,17 +31,7 @@ def texts(page: Page) -> list[str]:
 async def test_a_stale_tab_gets_the_calls_that_it_lacks_before_their_outputs(ai_sdk: Any, is_stopped: bool) -> None:
     tabs = TwoTabs(ai_sdk=ai_sdk)
     await tabs.ask()
-    tabs.stale.approve(True)
-    async with begin(tabs.app, tabs.stale.body()) as response:
-        assert await response.status() == 200
-        await asyncio.wait_for(tabs.paying.wait(), HANG)
-        async with client(tabs.app) as http:
-            if is_stopped:
-                await http.post("/api/chat/c1/stop")
-        tabs.may_pay.set()
-        received = []
-        while (event := await response.event()) != "data: [DONE]":
-            received += [] if event.startswith(":") else [json.loads(event.removeprefix("data: "))]
+    received = await tabs.approve_in_stale_tab(is_stopped=is_stopped)
     tabs.stale.take(received)
     assert [chunk["toolCallId"] for chunk in only(received, "tool-input-available")] == ["right"]
     assert texts(tabs.stale)[:2] == ["I am left. ", "I am right. "]

@@ -28,13 +28,16 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
     response exceeds the memory limit.
     """
     options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
+    message = incoming.request.continued_message
+    known = [*stored.past, *stored.events]
+    shown = hide_task_agents(find_task_agents(known), options)
+    seen = None
+    if message is not None:
+        seen = await run_off_loop(lambda: count_seen_events(message, stored, shown), events=stored.past)
     memory = service.memory.share(incoming.user_id)
-    memory.take(await service.memory.size_of(stored.events))
+    memory.take(await service.memory.size_of(stored.events if seen is None else known[seen:]))
 
     def response() -> list[bytes]:
-        shown = hide_task_agents(find_task_agents([*stored.past, *stored.events]), options)
-        message = incoming.request.continued_message
-        seen = count_seen_events(message, stored, shown) if message is not None else None
         *events, done = iter_stored_sse(
             stored.events,
             past=stored.past,
@@ -48,7 +51,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
             events = ending_in_error(events, error_text)
         return [*prevent_auto_resend(events, continued=message), done]
 
-    return _iterate(await run_off_loop(response, events=[*stored.past, *stored.events]), memory)
+    return _iterate(await run_off_loop(response, events=known), memory)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
