@@ -313,11 +313,15 @@ class KnownCalls:
 
         ``lacks_id``: True to search only calls to which ADK has given no id.
         """
-        calls = [known for known in self._open if known.name == name and not (lacks_id and known.has_id)]
-        if not name:  # a streamed call has no name yet, and a session does not store it
-            calls = [known for known in calls if known.run >= 0]
-        own = next((known for known in calls if known.speaker == speaker), None)
-        return own or next(iter(calls), None)
+        oldest: KnownCall | None = None
+        for known in self._open:
+            # A streamed call has no name yet, and a session does not store it.
+            if known.name != name or (not name and known.run < 0) or (lacks_id and known.has_id):
+                continue
+            if known.speaker == speaker:
+                return known
+            oldest = oldest or known
+        return oldest
 
     def find(
         self,

@@ -14,7 +14,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
-from stream_protocol.adk import ANSWERED_KEY
+from stream_protocol.adk import ANSWERED_KEY, CallIds, CallReference, KnownCalls
 from tests.stream.building import (
     WAIT_FOR_APPROVAL,
     call,
@@ -222,6 +222,32 @@ def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order()
     calls = [event(call("f", {"x": number})) for number in MANY]
     answers = [results(response("f", {"r": number}, f"A{number}")) for number in MANY]
     assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
+
+
+class CountingName(str):
+    """The name of a tool, which counts its comparisons."""
+
+    __slots__ = ()
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountingName.compared += 1
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        CountingName.compared += 1
+        return str.__ne__(self, other)
+
+
+def test_each_response_without_an_id_looks_at_no_more_calls_than_it_needs() -> None:
+    known, name = KnownCalls(CallIds()), CountingName("f")
+    calls = [known.new(None, ("a", None, ""), name) for _ in MANY]
+    CountingName.compared = 0
+    for call_ in calls:
+        assert known.resolve_response(None, ("a", None, ""), CallReference(None, name)).call is call_
+    assert CountingName.compared <= 2 * len(MANY)
 
 
 def test_a_response_without_id_and_name_is_not_for_a_call_that_is_still_streamed() -> None:

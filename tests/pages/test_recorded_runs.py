@@ -98,7 +98,8 @@ def test_a_recorded_run_is_played_and_stepped_through(browser: Browser, url: str
         position.focus()
         tab.keyboard.press("End")
         expect(position).to_have_css("outline-style", "solid")
-        expect(position).to_have_css("border-radius", "6px")  # no corners
+        corners = position.evaluate("(slider) => parseFloat(getComputedStyle(slider).borderRadius)")
+        assert corners >= 6, "the ring has corners"
         expect(page.get_by_text("Booked")).to_be_visible()
 
 

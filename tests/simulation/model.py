@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from tests.simulation.clients import LAST_WORDS
 from tests.simulation.network import Outage
-from tests.simulation.schedule import LEASE, FailOver, Pause, Repeat, Send
+from tests.simulation.schedule import LEASE, FailOver, Repeat, Send
+from tests.simulation.stops import is_forgotten, is_meant, known_at
 from tests.simulation.views import (
     STEERING_PART,
     TERMINALS,
@@ -32,7 +33,7 @@ from tests.simulation.views import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.simulation.seen import Seen, StopRequest
+    from tests.simulation.seen import Seen
 
 OPEN_STATES: Final = frozenset({"input-streaming", "input-available", "approval-responded"})
 """The states of a call that something still works at."""
@@ -45,9 +46,6 @@ STATUSES: Final = {
 """By kind of a request: 0 is a worker that is not there. 409 is an answer that was stopped, or came too late."""
 
 CONFLICT: Final = 409
-
-AT_ONCE: Final = 0.1
-"""Seconds in which a stop reaches another worker while all is well."""
 
 SHORT: Final = LEASE / 3
 """Seconds for which the store of the run log may be away: the lease of a run may have to be renewed just then."""
@@ -150,12 +148,12 @@ def an_acknowledged_stop_holds(case: Case) -> Iterator[str]:
     """
     ledger = case.seen.ledger
     for stop in case.seen.stops:
-        if stop.acknowledged is None or _is_forgotten(case, stop):
+        if stop.acknowledged is None or is_forgotten(case, stop):
             continue
         began = [(tool.at, tool.message, tool.worker, tool.call_id) for tool in ledger.tools]
         began += [(call.at, call.message, call.worker, f"call m{call.number} of the model") for call in ledger.calls]
         for at, message, worker, what in began:
-            if _is_meant(case, stop, message, at) and at > _known_at(case, stop, worker):
+            if is_meant(case, stop, message, at) and at > known_at(case, stop, worker):
                 yield f"the stop was acknowledged at {stop.acknowledged:.3f}, and {what} began at {at:.3f}"
 
 
@@ -222,6 +220,23 @@ def a_reload_shows_all_promised_messages(case: Case) -> Iterator[str]:
     for view in case.views:
         if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
             yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
+
+
+def a_run_of_a_dead_worker_continues(case: Case) -> Iterator[str]:
+    """With an engine, the reply to an accepted message is complete after all runs, if the chat has no other message and
+    no stop.
+
+    There is one exception: a worker stops its run while it ends, because the engine has not stored the run yet.
+    """
+    schedule, scripts = case.seen.schedule, case.seen.ledger.scripts
+    if not schedule.engine or case.seen.stops or len(scripts.keys() - {LAST_WORDS}) != 1:
+        return
+    words = next(iter(scripts))
+    if case.accepted(words) is None or case.is_begun_at_the_end(words):
+        return
+    expected, complete = 2 if scripts[words].kind == "work" else 1, case.complete_texts(words)
+    if complete < expected:
+        yield f"{words} was accepted, and its reply has {complete} of {expected} texts"
 
 
 def a_steering_message_is_read_once(case: Case) -> Iterator[str]:
@@ -350,6 +365,7 @@ PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     each_reader_gets_all_words_in_order,
     each_response_ends_once,
     a_reload_shows_all_promised_messages,
+    a_run_of_a_dead_worker_continues,
     a_steering_message_is_read_once,
     only_documented_refusals,
     the_chat_stays_usable,
@@ -362,47 +378,3 @@ def broken(seen: Seen) -> list[tuple[str, str]]:
     """The broken promises: the name of each, and how it was broken."""
     case = Case(seen)
     return [(promise.__name__, how) for promise in PROMISES for how in promise(case)]
-
-
-def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
-    """True if the stop applies to the tool or model call that began at the time ``at``.
-
-    ``message``: the user message to which the call belongs. A stop applies to requests that were accepted before it.
-    Without a fault, it also applies to requests that wait for the chat. It does not apply to a message that was sent
-    again after the stop. It does not apply to an approval that was accepted only after the stop.
-    """
-    accepted = case.accepted(message) or case.delivered(message)
-    sent = min((each.begun for each in case.seen.responses if each.words == message), default=at)
-    waits = case.is_calm and sent < stop.begun - AT_ONCE
-    if not waits and (accepted is None or accepted >= stop.begun):
-        return False
-    return not any(
-        response.words == message
-        and response.begun <= at
-        and (response.begun if response.kind == "words" else response.answered or at) >= stop.begun
-        for response in case.seen.responses
-    )
-
-
-def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
-    """Return when this worker must know of a stop: at once, or a lease after the faults that hide the stop."""
-    assert stop.acknowledged is not None
-    if case.is_calm:
-        return stop.acknowledged + AT_ONCE
-    known = stop.acknowledged
-    for fault in case.faults:
-        if isinstance(fault, (Pause, Outage)) and fault.worker in {None, worker} and fault.at <= known + LEASE:
-            known = max(known, fault.at + fault.seconds)
-    return known + LEASE
-
-
-def _is_forgotten(case: Case, stop: StopRequest) -> bool:
-    """True if a fail-over may have forgotten the stop.
-
-    It came early after the stop, and the worker that repeats the stop for one lease had a fault, too.
-    """
-    until = (stop.acknowledged or 0) + LEASE
-    fail_overs = [fault for fault in case.faults if isinstance(fault, FailOver) and stop.begun <= fault.at <= until]
-    return bool(fail_overs) and any(
-        fault not in fail_overs[:1] and getattr(fault, "worker", None) in {None, stop.worker} for fault in case.faults
-    )

@@ -161,8 +161,17 @@ MUTANTS: Final = (
         function="ResumedSessions._is_preparing",
         old="return is_of_user and not self._is_input(event)",
         new="return False",
-        seed=6523,
+        seed=6000010,
         promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "No worker continues the run of a dead worker",
+        module="engine._orphaned_runs",
+        function="OrphanedRuns._recover",
+        old="sessions.is_over or sessions.lacks_rewind",
+        new="True",
+        seed=1316,
+        promise="a_run_of_a_dead_worker_continues",
     ),
     Mutant(
         "The engine keeps a run that has ended",
@@ -271,15 +280,19 @@ def applied(mutant: Mutant) -> Iterator[None]:
     owner = module
     for each in owners:
         owner = getattr(owner, each)
-    original: Any = inspect.getattr_static(owner, name)
-    function: Any = original.fget if isinstance(original, property) else original
+    function: Any = _of_property(inspect.getattr_static(owner, name))
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.function} does not have this text once: {mutant.old!r}")
     changed: dict[str, Any] = {}
     exec(compile(source.replace(mutant.old, mutant.new), f"<{mutant.what}>", "exec"), vars(module), changed)
-    setattr(owner, name, changed[name])
+    original = function.__code__
+    function.__code__ = _of_property(changed[name]).__code__  # modules that have imported the function see the change
     try:
         yield
     finally:
-        setattr(owner, name, original)
+        function.__code__ = original
+
+
+def _of_property(attribute: Any) -> Any:
+    return attribute.fget if isinstance(attribute, property) else attribute

@@ -25,6 +25,9 @@ COALESCE_ABOVE: Final = 600
 FIRST_STEERED: Final = 4_000_000
 """First seed whose schedule has steering messages. Earlier seeds keep their schedules."""
 
+FIRST_REPEATED: Final = 6_000_000
+"""First seed whose schedule stops the first run, sends its message again, and kills the second run at its beginning."""
+
 AIMED_SHARE: Final = 0.5
 """Share of the faults that meet the first run, and of the long faults after which another message comes."""
 
@@ -189,6 +192,8 @@ def drawn(seed: int) -> Schedule:
     faults = [_aimed(rng, fault, first) if rng.random() < AIMED_SHARE else fault for fault in faults]
     losses = [fault for fault in faults if isinstance(fault, (Kill, Pause)) and rng.random() < AIMED_SHARE]
     actions += [_send(rng, fault.at + LEASE * rng.uniform(0.9, 1.6)) for fault in losses]
+    if seed >= FIRST_REPEATED:
+        return _repeated(Random(f"repeated {seed}"), seed, rates, first)
     if seed >= FIRST_STEERED:
         actions += _steering(Random(f"steering {seed}"), [each for each in actions if isinstance(each, Send)])
     return Schedule(
@@ -198,6 +203,15 @@ def drawn(seed: int) -> Schedule:
         actions=tuple(sorted(actions, key=_begin)),
         faults=tuple(sorted(faults, key=_begin)),
     )
+
+
+def _repeated(rng: Random, seed: int, rates: tuple[float, ...], first: Send) -> Schedule:
+    """Return a schedule in which a worker dies while its run rewinds the chat, or soon after."""
+    stop = Stop(round(first.at + rng.uniform(0.1, 0.5), 4), rng.randrange(WORKERS))
+    repeat = Repeat(round(stop.at + rng.uniform(0.3, 0.6), 4), rng.randrange(WORKERS))
+    kill = Kill(round(repeat.at + rng.uniform(0, 0.1), 4), repeat.worker, rng.choice([None, rng.uniform(0, 3.0)]))
+    actions = (replace(first, leaves=0.05, on_loss="leaves"), stop, repeat)
+    return Schedule(seed=seed, engine=True, rates=rates, actions=actions, faults=(kill,))
 
 
 def _steering(rng: Random, sends: Sequence[Send]) -> list[Steer]:

@@ -20,11 +20,11 @@ from tests.simulation.many import smallest, story_of
 from tests.simulation.model import PROMISES, broken
 from tests.simulation.mutants import MUTANTS, applied, table
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import FIRST_STEERED, Look, Schedule, Send, Stop, drawn
+from tests.simulation.schedule import FIRST_REPEATED, FIRST_STEERED, Look, Schedule, Send, Stop, drawn
 from tests.simulation.views import wrong_words
 from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, run
 
-FIXED = (*range(100), *range(FIRST_STEERED, FIRST_STEERED + 40))
+FIXED = (*range(100), *range(FIRST_STEERED, FIRST_STEERED + 40), *range(FIRST_REPEATED, FIRST_REPEATED + 20))
 
 FOUND = (
     1605,

@@ -156,6 +156,24 @@ class Case:
         newest = max(self.rewinds, default=0.0)
         return [call for call in self.seen.ledger.calls if words in call.read and call.at > newest]
 
+    def is_begun_at_the_end(self, words: str) -> bool:
+        """Return True if a worker ended while it began a run for the message."""
+        ends = [(fault.worker, fault.at + fault.drain) for fault in self.faults if isinstance(fault, Retire)]
+        return any(
+            response.words == words
+            and response.worker == worker
+            and response.begun <= end <= (response.answered or end)
+            for response in self.seen.responses
+            for worker, end in ends
+        )
+
+    def complete_texts(self, words: str) -> int:
+        """Return the number of texts in the reply to a message for which the session store has all words."""
+        ledger = self.seen.ledger
+        replies = [event.content.parts or () for event in self.kept if event.author != "user" and event.content]
+        said = Counter(call for parts in replies for call, _ in words_in("".join(part.text or "" for part in parts)))
+        return sum(said[call.number] >= ledger.scripts[words].words for call in ledger.calls if call.message == words)
+
     def accepted(self, words: str) -> float | None:
         """Return the time when the message was accepted; ``None`` if it was not."""
         return self._first_accepted.get(words)

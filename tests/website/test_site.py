@@ -198,9 +198,8 @@ def test_the_button_that_copies_code_can_be_seen(browser: Browser, url: str, col
     with opened_tab(browser, colors=colors) as tab:
         tab.goto(f"{url}install/")
         button = tab.locator(".md-code__button").first
-        for act in ("", "hover", "focus", "click"):
-            if act:
-                getattr(button, act)()
+        for act in (tab.bring_to_front, button.hover, button.focus, button.click):
+            act()
             shown = button.evaluate(COLORS)
             assert len(shown[1]) == 3, "its ground hides the code below"
             assert contrast(shown) >= 3
