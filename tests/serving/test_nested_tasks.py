@@ -272,6 +272,22 @@ async def test_a_question_in_a_card_is_unanswered_if_the_user_went_on() -> None:
     assert question["errorText"] == "The user went on without an answer."
 
 
+@pytest.mark.parametrize("reply", [[], ["I wait."]], ids=["asks", "replies"])
+async def test_after_a_new_message_a_card_shows_no_open_question(reply: list[Turn]) -> None:
+    """The card has ended (``replies``), or is preliminary (``asks``)."""
+    where = client_tool("where", "Where the user is.")
+    turns: list[Turn] = [[Call("where", {}), *([LOOK] if reply else [])], *reply, "As you like."]
+    page = Page(create_app(booker(*turns, tools=(look, where))))
+    await page.send("hi")
+    await page.send("skip it")
+    message = (await page.stored())[1]
+    [outer] = [part for part in message["parts"] if part["type"] == "tool-where"]
+    [booking] = [part for part in message["parts"] if part["type"] == "tool-booker"]
+    assert outer["errorText"] == "The user went on without an answer."
+    assert [part for part in booking["output"]["parts"] if part["type"] == "tool-where"] == [outer]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()
