@@ -1,12 +1,12 @@
 """Removes the allowed differences between a live client and history: see ``docs/decisions/what-history-equals.md``."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
 from stream_protocol.stream import CALL_NOT_FINISHED_TEXT, UNANSWERED_TEXT
-from stream_protocol.wire import UIMessage, is_nested_message, is_tool_part
+from stream_protocol.wire import UIMessage, is_tool_part
 
 _Part = dict[str, Any]
 
@@ -16,8 +16,8 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are removed. A step that has only such calls is removed, and so is the empty
     metadata of a message with such a call. Every ``rawInput`` is removed. An approval is removed if its call ended
-    without the user's answer to it. A call that a later user message skipped is closed, also in
-    the output of the call that runs its agent.
+    without the user's answer to it. A call that a later user message skipped is closed, also
+    in the card of a sub-agent.
 
     Parts of parallel agents are ordered by branch. Parts without a branch (files, data) follow. Files and data in a row
     are sorted, since parallel calls send theirs while they run. Steps between them are removed. A message without parts
@@ -32,7 +32,10 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:
     parts: list[_Part] = [_closed(part, is_superseded=is_superseded) for part in cast("Any", message["parts"])]
     if is_superseded:
-        parts = _with_closed_cards(parts)
+        questions = {part["toolCallId"]: part for part in parts if "toolCallId" in part}
+        parts = [
+            {**part, "output": _closed_card(part["output"], questions)} if _is_card(part) else part for part in parts
+        ]
     changed: dict[str, Any] = {**message, "parts": _ordered(parts)}
     if changed.get("metadata") == {} and any(map(_is_incomplete_call, parts)):
         del changed["metadata"]
@@ -49,18 +52,23 @@ def _closed(part: _Part, *, is_superseded: bool) -> _Part:
     return part
 
 
-def _with_closed_cards(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts. In outputs with a sub-agent's message, the message's own questions replace their copies."""
-    own = {(part["type"], part["toolCallId"]): part for part in parts if "toolCallId" in part}
-    closed = []
-    for part in parts:
-        output: Any = part.get("output")
-        if is_nested_message(output, part.get("toolCallId")):
-            inner = [own.get((each["type"], each.get("toolCallId")), each) for each in output["parts"]]
-            closed.append({**part, "output": {**output, "parts": inner}})
-        else:
-            closed.append(part)
-    return closed
+def _is_card(part: _Part) -> bool:
+    output = part.get("output")
+    return isinstance(output, dict) and output.get("id") == part["toolCallId"]
+
+
+def _closed_card(card: _Part, questions: Mapping[str, _Part]) -> _Part:
+    """Close the questions in the card of a sub-agent as in the message itself."""
+    waiting = ("input-available", "approval-requested", "approval-responded")
+    parts = [
+        questions.get(part["toolCallId"], part)
+        if part.get("state") in waiting
+        else {**part, "output": _closed_card(part["output"], questions)}
+        if _is_card(part)
+        else _closed(part, is_superseded=False)
+        for part in card["parts"]
+    ]
+    return {**card, "parts": parts}
 
 
 def _provider(part: _Part) -> _Part:

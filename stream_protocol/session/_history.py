@@ -10,7 +10,7 @@ those of a client that received the stream. Some events change messages that com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
@@ -254,20 +254,27 @@ class _PageTurn:
 
     def close_open_calls(self) -> None:
         """Give each unanswered tool call an error, because the user has sent a newer message. The call's metadata gets
-        ``unanswered: true``, which failed calls do not have."""
+        ``unanswered: true``, which failed calls do not have.
+
+        A question of an agent inside a tool call is in the message and in the agent's card. Both parts end alike.
+        """
         if self._message is None:
             return
         calls = filter(is_tool_part, self._message["parts"])
         waiting = [part["toolCallId"] for part in calls if part["state"] in _WAITING]
-        if not waiting:
-            return
-        self._fold(
-            (), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED_TEXT} for id_ in waiting]
-        )
-        for part in filter(is_tool_part, self._message["parts"]):
+        if waiting:
+            self._fold(
+                (), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED_TEXT} for id_ in waiting]
+            )
+        parts: list[dict[str, Any]] = [*filter(is_tool_part, cast("Any", self._message["parts"]))]
+        for part in parts:
             if part["toolCallId"] in waiting:
                 provider = part.get("callProviderMetadata", {})
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
+        questions = {part["toolCallId"]: part for part in parts}
+        for part in parts:
+            if _is_card(part):
+                part["output"] = _with_closed_questions(part["output"], questions)
 
     def close_open_cards(self) -> None:
         """A question of a sub-agent is in the message, and in the output of the call that runs the sub-agent. Copy the
@@ -297,6 +304,28 @@ class _PageTurn:
             if isinstance(settings, HistorySettings):
                 settings.fill(self._message)
             yield self._message
+
+
+def _is_card(part: dict[str, Any]) -> bool:
+    """Return True if the output of the tool call is the message of an agent inside the call."""
+    output = part.get("output")
+    return isinstance(output, dict) and output.get("id") == part.get("toolCallId") and "parts" in output
+
+
+def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return a copy of an agent's card in which no question waits for the user.
+
+    ``questions``: tool call id -> the part of the outer message. A waiting part of the card becomes equal to this part.
+    """
+    closed = []
+    for part in card["parts"]:
+        if part.get("state") in _WAITING:
+            closed.append(questions.get(part["toolCallId"], part))
+        elif _is_card(part):
+            closed.append({**part, "output": _with_closed_questions(part["output"], questions)})
+        else:
+            closed.append(part)
+    return {**card, "parts": closed}
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
