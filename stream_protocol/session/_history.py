@@ -195,7 +195,6 @@ class PageMessages:
         self._add_late_results()
         for superseded in self._turns[:-1]:
             superseded.close_open_calls()
-            superseded.close_open_cards()
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
@@ -273,21 +272,8 @@ class _PageTurn:
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
         questions = {part["toolCallId"]: part for part in parts}
         for part in parts:
-            if _is_card(part):
+            if is_nested_message(part.get("output"), part["toolCallId"]):
                 part["output"] = _with_closed_questions(part["output"], questions)
-
-    def close_open_cards(self) -> None:
-        """A question of a sub-agent is in the message, and in the output of the call that runs the sub-agent. Copy the
-        end of each such question to the output."""
-        parts: list[dict[str, Any]] = [] if self._message is None else cast("Any", self._message["parts"])
-        own = {(part["type"], part["toolCallId"]): part for part in parts if "toolCallId" in part}
-        for card in own.values():
-            if is_nested_message(card.get("output"), card["toolCallId"]):
-                inner = [
-                    own.get((part["type"], part["toolCallId"]), part) if part.get("state") in _WAITING else part
-                    for part in card["output"]["parts"]
-                ]
-                card["output"] = {**card["output"], "parts": inner}
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
@@ -306,12 +292,6 @@ class _PageTurn:
             yield self._message
 
 
-def _is_card(part: dict[str, Any]) -> bool:
-    """Return True if the output of the tool call is the message of an agent inside the call."""
-    output = part.get("output")
-    return isinstance(output, dict) and output.get("id") == part.get("toolCallId") and "parts" in output
-
-
 def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return a copy of an agent's card in which no question waits for the user.
 
@@ -321,7 +301,7 @@ def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[st
     for part in card["parts"]:
         if part.get("state") in _WAITING:
             closed.append(questions.get(part["toolCallId"], part))
-        elif _is_card(part):
+        elif is_nested_message(part.get("output"), part.get("toolCallId")):
             closed.append({**part, "output": _with_closed_questions(part["output"], questions)})
         else:
             closed.append(part)
