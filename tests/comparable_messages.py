@@ -1,7 +1,7 @@
 """Removes the allowed differences between a live client and history: see ``docs/decisions/what-history-equals.md``."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:
     parts: list[_Part] = [_closed(part, is_superseded=is_superseded) for part in cast("Any", message["parts"])]
     if is_superseded:
-        questions = {part["toolCallId"]: part for part in parts if "toolCallId" in part}
+        questions = [part for part in parts if "toolCallId" in part]
         parts = [
             {**part, "output": _closed_card(part["output"], questions)} if _is_card(part) else part for part in parts
         ]
@@ -57,11 +57,11 @@ def _is_card(part: _Part) -> bool:
     return isinstance(output, dict) and output.get("id") == part["toolCallId"]
 
 
-def _closed_card(card: _Part, questions: Mapping[str, _Part]) -> _Part:
+def _closed_card(card: _Part, questions: Sequence[_Part]) -> _Part:
     """Close the questions in the card of a sub-agent as in the message itself."""
     waiting = ("input-available", "approval-requested", "approval-responded")
     parts = [
-        questions.get(part["toolCallId"], part)
+        next((each for each in questions if _is_copy(part, each)), part)
         if part.get("state") in waiting
         else {**part, "output": _closed_card(part["output"], questions)}
         if _is_card(part)
@@ -69,6 +69,14 @@ def _closed_card(card: _Part, questions: Mapping[str, _Part]) -> _Part:
         for part in card["parts"]
     ]
     return {**card, "parts": parts}
+
+
+def _is_copy(part: _Part, question: _Part) -> bool:
+    keys = "type", "input", "callProviderMetadata"
+    is_numbered = question["toolCallId"].startswith(f"{part['toolCallId']}.")
+    return (is_numbered or question["toolCallId"] == part["toolCallId"]) and all(
+        part.get(key) == question.get(key) for key in keys
+    )
 
 
 def _provider(part: _Part) -> _Part:

@@ -10,7 +10,7 @@ those of a client that received the stream. Some events change messages that com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
@@ -270,10 +270,9 @@ class _PageTurn:
             if part["toolCallId"] in waiting:
                 provider = part.get("callProviderMetadata", {})
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
-        questions = {part["toolCallId"]: part for part in parts}
         for part in parts:
             if is_nested_message(part.get("output"), part["toolCallId"]):
-                part["output"] = _with_closed_questions(part["output"], questions)
+                part["output"] = _with_closed_questions(part["output"], parts)
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
@@ -292,20 +291,32 @@ class _PageTurn:
             yield self._message
 
 
-def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return a copy of an agent's card in which no question waits for the user.
 
-    ``questions``: tool call id -> the part of the outer message. A waiting part of the card becomes equal to this part.
+    ``questions``: the tool parts of the outer message. A waiting part of the card becomes equal to its outer part.
     """
     closed = []
     for part in card["parts"]:
         if part.get("state") in _WAITING:
-            closed.append(questions.get(part["toolCallId"], part))
+            closed.append(_outer_part(part, questions))
         elif is_nested_message(part.get("output"), part.get("toolCallId")):
             closed.append({**part, "output": _with_closed_questions(part["output"], questions)})
         else:
             closed.append(part)
     return {**card, "parts": closed}
+
+
+def _outer_part(part: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the outer part of a card's question. A card numbers equal ids by itself, so the same id may belong to a
+    different call, even to the call with the card. The agent, its branch, the tool and the arguments must match too."""
+    same = [each for each in questions if _identity(each) == _identity(part)]
+    return next((each for each in same if each["toolCallId"] == part["toolCallId"]), same[0] if same else part)
+
+
+def _identity(part: dict[str, Any]) -> tuple[Any, ...]:
+    adk = part.get("callProviderMetadata", {}).get("adk", {})
+    return part["type"], part.get("toolName"), adk.get("author"), adk.get("branch"), part.get("input")
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:

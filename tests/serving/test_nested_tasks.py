@@ -306,6 +306,22 @@ async def test_after_the_next_message_the_history_tells_how_a_question_in_a_card
     assert comparable(await page.stored()) == comparable(page.messages)
 
 
+@pytest.mark.parametrize("used", ["c0", "c1"], ids=["by the card's call", "by another call"])
+async def test_a_question_in_a_card_may_have_an_id_of_another_call(used: str) -> None:
+    where = client_tool("where", "Where the user is.")
+    turns: list[Turn] = [[Call("where", {}, id=used), LOOK], "Which day?", "As you like."]
+    task = agent("booker", *turns, tools=[look, where], mode="task")
+    calls: list[Turn] = [Call("look", {"city": "Rome"}, id="c1"), Call("booker", {"request": "go"}, id="c0")]
+    page = Page(create_app(agent("root", *calls, "Done.", tools=[look], sub_agents=[task])))
+    await page.send("hi")
+    await page.send("skip it")
+    message = (await page.stored())[1]
+    [outer] = [part for part in message["parts"] if part["type"] == "tool-where"]
+    assert outer["toolCallId"] == f"{used}.2"
+    assert [part for part in card(message)["parts"] if part["type"] == "tool-where"] == [outer]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()
