@@ -37,7 +37,7 @@ from stream_protocol.stream import (
     chunk_conversion,
     hide_task_agents,
 )
-from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
+from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_nested_message, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class _PageTurn:
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
         questions = {part["toolCallId"]: part for part in parts}
         for part in parts:
-            if _is_card(part):
+            if is_nested_message(part.get("output"), part["toolCallId"]):
                 part["output"] = _with_closed_questions(part["output"], questions)
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
@@ -292,12 +292,6 @@ class _PageTurn:
             yield self._message
 
 
-def _is_card(part: dict[str, Any]) -> bool:
-    """Return True if the output of the tool call is the message of an agent inside the call."""
-    output = part.get("output")
-    return isinstance(output, dict) and output.get("id") == part.get("toolCallId") and "parts" in output
-
-
 def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return a copy of an agent's card in which no question waits for the user.
 
@@ -307,7 +301,7 @@ def _with_closed_questions(card: dict[str, Any], questions: Mapping[str, dict[st
     for part in card["parts"]:
         if part.get("state") in _WAITING:
             closed.append(questions.get(part["toolCallId"], part))
-        elif _is_card(part):
+        elif is_nested_message(part.get("output"), part.get("toolCallId")):
             closed.append({**part, "output": _with_closed_questions(part["output"], questions)})
         else:
             closed.append(part)

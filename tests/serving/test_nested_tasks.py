@@ -288,6 +288,24 @@ async def test_after_a_new_message_a_card_shows_no_open_question(reply: list[Tur
     assert comparable(await page.stored()) == comparable(page.messages)
 
 
+@pytest.mark.parametrize("is_answered", [False, True])
+async def test_after_the_next_message_the_history_tells_how_a_question_in_a_card_ended(is_answered: bool) -> None:
+    where = client_tool("where", "Where the user is.")
+    asking: list[Turn] = [[Call("where", {}), LOOK], "Tell me the day, or show me the place.", ["I see. ", FINISH]]
+    page = Page(create_app(booker(*asking, tools=(look, where))))
+    await page.send("hi")
+    if is_answered:
+        page.answer("where", {"at": "Oslo"})
+        await page.submit()
+    await page.send("go on")
+    [_, message, *_] = await page.stored()
+    [question] = [part for part in card(message)["parts"] if part["type"] == "tool-where"]
+    assert question in message["parts"]
+    assert question.get("output") == ({"at": "Oslo"} if is_answered else None)
+    assert question.get("errorText") == (None if is_answered else "The user went on without an answer.")
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()

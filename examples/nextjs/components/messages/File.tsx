@@ -12,14 +12,14 @@ type FileProps = { part: FileUIPart; from?: string | undefined };
 /** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
 export function File({ part: { mediaType, url, filename }, from }: FileProps) {
   const name = filename ?? `file.${extensionOf(mediaType)}`;
-  const [broken, setBroken] = useState(false);
-  if (mediaType.startsWith("image/") && !broken) {
+  const [broken, setBroken] = useState<string>();
+  if (mediaType.startsWith("image/") && broken !== url) {
     return (
       <Picture
         className="max-h-96 max-w-full rounded-xl border in-[[aria-label=You]]:max-h-56"
         url={url}
         alt={filename ?? from ?? "Image from the conversation"}
-        onBroken={() => setBroken(true)}
+        onBroken={() => setBroken(url)}
       />
     );
   }

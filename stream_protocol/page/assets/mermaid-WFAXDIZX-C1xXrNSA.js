@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-C7Luf3fC.js";
