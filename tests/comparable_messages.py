@@ -16,7 +16,8 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are removed. A step that has only such calls is removed, and so is the empty
     metadata of a message with such a call. Every ``rawInput`` is removed. An approval is removed if its call ended
-    without the user's answer to it. A call that a later user message skipped is closed.
+    without the user's answer to it. A call that a later user message skipped is closed, also
+    in the card of a sub-agent.
 
     Parts of parallel agents are ordered by branch. Parts without a branch (files, data) follow. Files and data in a row
     are sorted, since parallel calls send theirs while they run. Steps between them are removed. A message without parts
@@ -30,6 +31,11 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
 def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:
     parts: list[_Part] = [_closed(part, is_superseded=is_superseded) for part in cast("Any", message["parts"])]
+    if is_superseded:
+        questions = [part for part in parts if "toolCallId" in part]
+        parts = [
+            {**part, "output": _closed_card(part["output"], questions)} if _is_card(part) else part for part in parts
+        ]
     changed: dict[str, Any] = {**message, "parts": _ordered(parts)}
     if changed.get("metadata") == {} and any(map(_is_incomplete_call, parts)):
         del changed["metadata"]
@@ -44,6 +50,33 @@ def _closed(part: _Part, *, is_superseded: bool) -> _Part:
         others = {key: value for key, value in part.items() if key not in ("approval", "callProviderMetadata")}
         part = others | _provider(part)
     return part
+
+
+def _is_card(part: _Part) -> bool:
+    output = part.get("output")
+    return isinstance(output, dict) and output.get("id") == part["toolCallId"]
+
+
+def _closed_card(card: _Part, questions: Sequence[_Part]) -> _Part:
+    """Close the questions in the card of a sub-agent as in the message itself."""
+    waiting = ("input-available", "approval-requested", "approval-responded")
+    parts = [
+        next((each for each in questions if _is_copy(part, each)), part)
+        if part.get("state") in waiting
+        else {**part, "output": _closed_card(part["output"], questions)}
+        if _is_card(part)
+        else _closed(part, is_superseded=False)
+        for part in card["parts"]
+    ]
+    return {**card, "parts": parts}
+
+
+def _is_copy(part: _Part, question: _Part) -> bool:
+    keys = "type", "input", "callProviderMetadata"
+    is_numbered = question["toolCallId"].startswith(f"{part['toolCallId']}.")
+    return (is_numbered or question["toolCallId"] == part["toolCallId"]) and all(
+        part.get(key) == question.get(key) for key in keys
+    )
 
 
 def _provider(part: _Part) -> _Part:

@@ -264,7 +264,7 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """Shows that a running tool has sent the event to the client."""
+    """A marker on an event: a running tool has already sent the event to the client."""
 
     kind: str
 

@@ -188,7 +188,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="--verbose prints the tracebacks of errors. --quiet omits the terminal's line for each run.",
+        help="--verbose prints the tracebacks of errors. --quiet prints no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -254,7 +254,7 @@ class ServeOptions:
         help="With --run-log: seconds after which other workers take over the chats of a dead worker.  [default: 15]",
     )
     log_whole: tuple[str, ...] = _in_file(
-        multiple=True, help="With --log-format json: loggers whose messages are written in full."
+        multiple=True, help="With --log-format json: loggers whose messages are not shortened."
     )
     max_connections: int = _in_file(default=1000, help="Maximum number of open connections.", **_COUNT)
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)

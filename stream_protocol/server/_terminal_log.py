@@ -105,7 +105,7 @@ def log_lost_errors() -> None:
     """Logs exceptions that end a thread or the process. Also logs exceptions that Python cannot raise, for example in
     ``__del__``.
 
-    Hooks that other code has set stay.
+    The function does not replace hooks of other code.
     """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread

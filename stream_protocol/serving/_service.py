@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ChatService:
-    """The chats of an app's users with one ADK agent, without HTTP.
+    """The chats of an app's users with one ADK agent. This class knows nothing about HTTP.
 
     Each chat of a user is one ADK session with the id of the chat. The first message creates the session. All methods
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.

@@ -18,6 +18,7 @@ Where to change what:
 - ``_planning``: decides what a request starts, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
+- ``_seen_events``: finds how much of a message a client has received.
 - ``_request_plans``: the types of plans, and the user's decisions that the audit trail records.
 - ``_submitted_answers``: finds the pending call for each of the user's answers, and validates the answers.
 - ``_schema_checks``: checks user input against JSON schemas.
@@ -69,6 +70,7 @@ from stream_protocol.session._run_input import (
     run_inputs,
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unfinished_events, unshown_events
+from stream_protocol.session._seen_events import count_seen_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._stored_responses import idempotency_key
 from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED

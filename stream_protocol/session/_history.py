@@ -37,7 +37,7 @@ from stream_protocol.stream import (
     chunk_conversion,
     hide_task_agents,
 )
-from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
+from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_nested_message, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
@@ -253,20 +253,26 @@ class _PageTurn:
 
     def close_open_calls(self) -> None:
         """Give each unanswered tool call an error, because the user has sent a newer message. The call's metadata gets
-        ``unanswered: true``, which failed calls do not have."""
+        ``unanswered: true``, which failed calls do not have.
+
+        A question of an agent inside a tool call is in the message and in the agent's card. Both parts end alike.
+        """
         if self._message is None:
             return
         calls = filter(is_tool_part, self._message["parts"])
         waiting = [part["toolCallId"] for part in calls if part["state"] in _WAITING]
-        if not waiting:
-            return
-        self._fold(
-            (), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED_TEXT} for id_ in waiting]
-        )
-        for part in filter(is_tool_part, self._message["parts"]):
+        if waiting:
+            self._fold(
+                (), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED_TEXT} for id_ in waiting]
+            )
+        parts: list[dict[str, Any]] = [*filter(is_tool_part, cast("Any", self._message["parts"]))]
+        for part in parts:
             if part["toolCallId"] in waiting:
                 provider = part.get("callProviderMetadata", {})
                 part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
+        for part in parts:
+            if is_nested_message(part.get("output"), part["toolCallId"]):
+                part["output"] = _with_closed_questions(part["output"], parts)
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
@@ -283,6 +289,34 @@ class _PageTurn:
             if isinstance(settings, HistorySettings):
                 settings.fill(self._message)
             yield self._message
+
+
+def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a copy of an agent's card in which no question waits for the user.
+
+    ``questions``: the tool parts of the outer message. A waiting part of the card becomes equal to its outer part.
+    """
+    closed = []
+    for part in card["parts"]:
+        if part.get("state") in _WAITING:
+            closed.append(_outer_part(part, questions))
+        elif is_nested_message(part.get("output"), part.get("toolCallId")):
+            closed.append({**part, "output": _with_closed_questions(part["output"], questions)})
+        else:
+            closed.append(part)
+    return {**card, "parts": closed}
+
+
+def _outer_part(part: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the outer part of a card's question. A card numbers equal ids by itself, so the same id may belong to a
+    different call, even to the call with the card. The agent, its branch, the tool and the arguments must match too."""
+    same = [each for each in questions if _identity(each) == _identity(part)]
+    return next((each for each in same if each["toolCallId"] == part["toolCallId"]), same[0] if same else part)
+
+
+def _identity(part: dict[str, Any]) -> tuple[Any, ...]:
+    adk = part.get("callProviderMetadata", {}).get("adk", {})
+    return part["type"], part.get("toolName"), adk.get("author"), adk.get("branch"), part.get("input")
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:

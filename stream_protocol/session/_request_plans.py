@@ -61,6 +61,11 @@ class CallAnswer:
     """``None`` if the response does not come from the user."""
 
     @property
+    def is_approval(self) -> bool:
+        """True if the user has approved or denied the call."""
+        return self.decision is not None and self.decision.kind in ("approve", "deny")
+
+    @property
     def is_denial(self) -> bool:
         return self.decision is not None and self.decision.kind == "deny"
 

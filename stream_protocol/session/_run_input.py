@@ -112,8 +112,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     The caller first appends these events to the session, and then the new user message.
 
     - A call that the user has not answered gets an error.
-    - In task mode, an answer may be stored where only the task's agent reads it. The event repeats the answer for the
-      agent that made the call.
+    - In task mode, an answer may be stored where only the task's agent reads it. The returned
+      event repeats the answer for the agent that made the call.
     - A call of a remote agent (A2A) gets no event, because remote agents refuse a function response beside a user
       message.
 

@@ -67,8 +67,8 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the first field of the answer that does not match the schema. The path is empty if the field
-    is unknown."""
+    """Return the path of the first field of the answer that does not match the schema. The path is empty if the
+    error names no field."""
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:

@@ -54,4 +54,11 @@ from stream_protocol.stream._options import (
 )
 from stream_protocol.stream._speakers import InnerStreams, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
+from stream_protocol.stream._streams import (
+    fail_response,
+    iter_chunks,
+    iter_sse,
+    iter_stored_sse,
+    stream_chunks,
+    stream_sse,
+)

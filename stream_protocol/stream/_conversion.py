@@ -38,7 +38,7 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """Converts the ADK events of one response to chunks, and writes the chunks to a sink."""
 
-    __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
+    __slots__ = ("_running", "_sink", "_unseen", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: the client ids of all tool calls in earlier messages of the chat."""
@@ -48,6 +48,8 @@ class Conversion(Generic[T]):
         self.warn = WarnOnce()
         self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
         self._running = False
+        self._unseen: list[T] = []
+        """Chunks of earlier events that the client has not received. They follow the ``start`` chunk."""
         self.outcome: Ending | None = None
         """How the response ended; ``None`` before its end."""
 
@@ -59,33 +61,47 @@ class Conversion(Generic[T]):
 
     # The life of a response
 
-    def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Read the earlier events of a message to restore its tool calls, counters and totals. Writes no chunks."""
-        with self.warn.silenced():
-            self._replay(past)
+    def replay(
+        self,
+        past: Iterable[EventOrDict],
+        seen: int | None = None,
+        before_unseen: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Read the earlier events of a message to restore its tool calls, counters and totals.
 
-    def _replay(self, past: Iterable[EventOrDict]) -> None:
-        by_user = False
-        for facts in map(read, read_events(past, self.warn)):
+        ``seen``: the number of these events that the client has received; ``None`` for all. The response begins with
+        the chunks of the other events. ``before_unseen``: called before the first of these chunks is created.
+        """
+        with self.warn.silenced():
+            self._replay(past, seen, before_unseen)
+
+    def _replay(self, past: Iterable[EventOrDict], seen: int | None, before_unseen: Callable[[], object]) -> None:
+        by_user = is_unseen = False
+        for number, facts in enumerate(map(read, read_events(past, self.warn))):
             if facts.reports_a(Compaction):  # its author is the user, but it begins no response
                 continue
             after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
                 self._end_replayed()
+            if not is_unseen:
+                self.take()  # the client already has these chunks
+                if is_unseen := seen is not None and number >= seen:
+                    before_unseen()
             self.message_id = self.message_id or facts.invocation_id or None
             self._running = True
             self.events.add(facts)
         if self._running:
             self._end_replayed()
         self._running = False
+        written = self.take()
+        self._unseen = written if is_unseen else []
 
     def _end_replayed(self) -> None:
-        """End a response that ``replay`` has read. Discards the chunks, because the client already has them."""
+        """End a response that ``replay`` has read."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
         self.events.summary.end_response()
-        self.take()
 
     @property
     def failure(self) -> AgentRunError | None:
@@ -168,6 +184,8 @@ class Conversion(Generic[T]):
         self._running = True
         self.message_id = self.message_id or invocation_id or None
         self._sink.start(self.message_id)
+        self._sink.queue += self._unseen
+        self._unseen = []
 
     def _check_running(self) -> None:
         if not self._running:
@@ -335,26 +353,41 @@ def chunk_conversion(
 
 
 def sse_conversion(
-    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+    past: Iterable[EventOrDict],
+    message_id: str | None,
+    settings: Settings,
+    call_ids: CallIds = NO_IDS,
+    *,
+    seen: int | None = None,
 ) -> Conversion[bytes]:
     """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of all tool calls in earlier
-    messages of the chat.
+    messages of the chat. ``seen``: see ``Conversion.replay``.
     """
-    return _conversion(SseSink(), past, message_id, settings, call_ids)
+    return _conversion(SseSink(), past, message_id, settings, call_ids, seen)
 
 
 def _conversion(
-    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
+    sink: Sink[T],
+    past: Iterable[EventOrDict],
+    message_id: str | None,
+    settings: Settings,
+    call_ids: CallIds,
+    seen: int | None = None,
 ) -> Conversion[T]:
     check_text("message_id", message_id, or_none=True)
     check_iterable("past", past, "events")
     transform = settings.options["transform"]
     if transform is None:
         conversion = Conversion(sink, settings, message_id, call_ids)
-        conversion.replay(past)
+        conversion.replay(past, seen)
         return conversion
     transformed = TransformedSink(sink)
+
+    def set_transform() -> None:
+        transformed.transform = transform
+
     conversion = Conversion(transformed, settings, message_id, call_ids)
-    conversion.replay(past)
-    transformed.transform = transform  # not before, because the hook has seen the chunks of `past` already
+    # The hook has already seen the chunks that the client has.
+    conversion.replay(past, seen, before_unseen=set_transform)
+    set_transform()
     return conversion

@@ -84,7 +84,8 @@ class NestedMessage:
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Store the event for the final message, unless it is partial. Used for an agent in the outer session."""
+        """Keep a complete event, from which the final message is built later. Used for an agent that runs in the
+        session of the chat."""
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)

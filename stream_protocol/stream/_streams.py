@@ -19,12 +19,17 @@ from collections.abc import (
 from contextlib import aclosing, nullcontext
 from functools import cache
 from itertools import chain
-from typing import Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._options import ConverterOptions, Settings, hide_task_agents
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.adk import CallIds
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +113,21 @@ def iter_sse(
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
     return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, _SSE_TAIL)
+
+
+def iter_stored_sse(
+    events: "Sequence[Event]",
+    *,
+    past: "Sequence[Event]",
+    seen: int | None,
+    message_id: str,
+    call_ids: "CallIds",
+    **options: Unpack[ConverterOptions],
+) -> Iterator[bytes]:
+    """Return the chunks of a stored response like ``iter_sse``. ``seen``: the number of events in ``past`` that the
+    client has received; ``None`` for all. The response begins with the other events.
+    """
+    return _iterate(sse_conversion(past, message_id, Settings(**options), call_ids, seen=seen), events, _SSE_TAIL)
 
 
 def _read(

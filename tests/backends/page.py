@@ -37,7 +37,7 @@ This page has the details of [Backends compared](../../docs/backends.md). `pytho
 
 FAIRNESS: Final = """\
 - **We wrote the checks**, from [these sources](check-backend.md#profiles).
-- **A low count is not always a fault.** With the other packages, your app adds routes for resume, stop and histories.
+- **A low count is not always a fault.** With the other packages, you write the routes for resume, stop and histories.
 - **A real app can handle more errors** than the short servers of this test.
 - **ai (Node), resumable** follows the AI SDK's guide to resumable streams.
 """

@@ -11,6 +11,8 @@ from tests.demo_page import STREAMING_TEXT, answers, expect_status, posts, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
+DOT: Final = b"<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'><circle cx='4' cy='4' r='4'/></svg>"
+
 WATCH_ARGUMENTS: Final = """(tool) => {
     window.inputs = [];
     new MutationObserver(() => {
@@ -141,6 +143,17 @@ def test_an_attached_file_reaches_the_agent(page: Page) -> None:
     expect(page.get_by_text("note.txt")).to_be_visible()
     say(page, "Look at this")
     expect(answers(page)).to_contain_text("text/plain, 5 bytes")
+
+
+def test_an_image_after_a_removed_broken_one_is_shown(page: Page) -> None:
+    broken = FilePayload(name="broken.png", mimeType="image/png", buffer=b"no image")
+    dot = FilePayload(name="dot.svg", mimeType="image/svg+xml", buffer=DOT)
+    page.get_by_label("Files", exact=True).set_input_files([broken, dot])
+    chips = page.get_by_role("list", name="Attached files")
+    expect(chips.locator("img")).to_have_count(1)
+    page.get_by_role("button", name="Remove broken.png").click()
+    expect(chips.get_by_role("listitem")).to_have_count(1)
+    expect(chips.locator("img")).to_have_count(1)
 
 
 def test_a_failed_request_shows_a_banner_and_retry_sends_it_again(page: Page) -> None:

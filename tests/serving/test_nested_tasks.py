@@ -272,6 +272,56 @@ async def test_a_question_in_a_card_is_unanswered_if_the_user_went_on() -> None:
     assert question["errorText"] == "The user went on without an answer."
 
 
+@pytest.mark.parametrize("reply", [[], ["I wait."]], ids=["asks", "replies"])
+async def test_after_a_new_message_a_card_shows_no_open_question(reply: list[Turn]) -> None:
+    """The card has ended (``replies``), or is preliminary (``asks``)."""
+    where = client_tool("where", "Where the user is.")
+    turns: list[Turn] = [[Call("where", {}), *([LOOK] if reply else [])], *reply, "As you like."]
+    page = Page(create_app(booker(*turns, tools=(look, where))))
+    await page.send("hi")
+    await page.send("skip it")
+    message = (await page.stored())[1]
+    [outer] = [part for part in message["parts"] if part["type"] == "tool-where"]
+    [booking] = [part for part in message["parts"] if part["type"] == "tool-booker"]
+    assert outer["errorText"] == "The user went on without an answer."
+    assert [part for part in booking["output"]["parts"] if part["type"] == "tool-where"] == [outer]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+@pytest.mark.parametrize("is_answered", [False, True])
+async def test_after_the_next_message_the_history_tells_how_a_question_in_a_card_ended(is_answered: bool) -> None:
+    where = client_tool("where", "Where the user is.")
+    asking: list[Turn] = [[Call("where", {}), LOOK], "Tell me the day, or show me the place.", ["I see. ", FINISH]]
+    page = Page(create_app(booker(*asking, tools=(look, where))))
+    await page.send("hi")
+    if is_answered:
+        page.answer("where", {"at": "Oslo"})
+        await page.submit()
+    await page.send("go on")
+    [_, message, *_] = await page.stored()
+    [question] = [part for part in card(message)["parts"] if part["type"] == "tool-where"]
+    assert question in message["parts"]
+    assert question.get("output") == ({"at": "Oslo"} if is_answered else None)
+    assert question.get("errorText") == (None if is_answered else "The user went on without an answer.")
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+@pytest.mark.parametrize("used", ["c0", "c1"], ids=["by the card's call", "by another call"])
+async def test_a_question_in_a_card_may_have_an_id_of_another_call(used: str) -> None:
+    where = client_tool("where", "Where the user is.")
+    turns: list[Turn] = [[Call("where", {}, id=used), LOOK], "Which day?", "As you like."]
+    task = agent("booker", *turns, tools=[look, where], mode="task")
+    calls: list[Turn] = [Call("look", {"city": "Rome"}, id="c1"), Call("booker", {"request": "go"}, id="c0")]
+    page = Page(create_app(agent("root", *calls, "Done.", tools=[look], sub_agents=[task])))
+    await page.send("hi")
+    await page.send("skip it")
+    message = (await page.stored())[1]
+    [outer] = [part for part in message["parts"] if part["type"] == "tool-where"]
+    assert outer["toolCallId"] == f"{used}.2"
+    assert [part for part in card(message)["parts"] if part["type"] == "tool-where"] == [outer]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
 @pytest.mark.parametrize("kind", ["tool", "single_turn"])
 async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
     failed = asyncio.Event()

@@ -1,6 +1,7 @@
 """A page that was reloaded, or a second tab, takes up the response that is being written."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -10,8 +11,11 @@ from google.adk.tools.function_tool import FunctionTool
 from starlette.types import ASGIApp
 
 from stream_protocol import parse_chat_request, reduce_chunks
+from stream_protocol.agents import client_tool
 from stream_protocol.serving import LogBounds, MemoryRunLog, ServiceLimits, create_app, header_user
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from tests.comparable_messages import comparable
+from tests.serving.chat_client import Page
 from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import (
     HANG,
@@ -243,3 +247,38 @@ async def test_a_service_can_be_asked_without_a_server() -> None:
     assert again is not None
     go_on.set()
     assert b"".join([batch async for batch in again]).endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("kind", ["root", "single_turn", "task"])
+async def test_a_resumed_client_gets_the_output_of_another_client_once(kind: Any) -> None:
+    go_on = asyncio.Event()
+    agent = LlmAgent(
+        name="inner",
+        description="inner",
+        model=ScriptedLlm(turns=[Call("where", {}), ["Half ", Wait(go_on), "whole."], "Bye."]),
+        tools=[client_tool("where", "Where the user is.")],
+        **({} if kind == "root" else {"mode": kind}),
+    )
+    root = LlmAgent(
+        name="root", model=ScriptedLlm(turns=[Call("inner", {"request": "go"}), "Bye."]), sub_agents=[agent]
+    )
+    app = create_app(InstrumentedService(agent if kind == "root" else root))
+    page = Page(app)
+    await page.send("hi")
+    page.answer("where", "Oslo")
+    async with begin(app, page.body()) as first:
+        assert await first.status() == 200
+        await first.until("tool-output-available")
+        async with resuming(app) as second:
+            assert await second.status() == 200
+            received = [await second.chunk()]
+            go_on.set()
+            while (event := await second.event()) != "data: [DONE]":
+                received.append(json.loads(event.removeprefix("data: ")))
+    (asked,) = (chunk for chunk in received if chunk.get("toolName") == "where")
+    (output,) = (
+        chunk for chunk in only(received, "tool-output-available") if chunk["toolCallId"] == asked["toolCallId"]
+    )
+    assert output["output"] == "Oslo"
+    page.messages[-1:] = [reduce_chunks(received)]
+    assert comparable(await page.stored()) == comparable(page.messages)

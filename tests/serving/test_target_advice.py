@@ -199,6 +199,20 @@ def test_an_unknown_name_lists_five_targets_at_most_and_none_of_the_tests_or_exa
     assert refused("tests/zzzzzz").found[0] == "tests/one"
 
 
+def test_no_target_is_listed_whose_imports_work_only_in_a_folder_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = tmp_path / "trip/trip/agent.py"
+    agent.parent.mkdir(parents=True)
+    (tmp_path / "trip/trip/__init__.py").touch()
+    agent.write_text(ROOT_AGENT)
+    (tmp_path / "trip/main.py").write_text("from trip.agent import root_agent\n")
+    monkeypatch.chdir(tmp_path)
+    assert list(refused("zzzzzz").found) == ["trip/trip"]
+    monkeypatch.chdir(tmp_path / "trip")
+    assert list(refused("zzzzzz").found) == ["trip", "main:root_agent"]
+
+
 SAID = {
     "bots": "it has 3 agents: broken, cut, stress.",
     "./bots/": "it has 3 agents: broken, cut, stress.",

@@ -42,7 +42,7 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Return True if ``second`` is the second frame of ``event``, which contains the saved artifacts."""
+    """Return True if ``second`` is the second frame of ``event``. The second frame contains the saved artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

@@ -169,15 +169,29 @@ def _imported_modules(tree: ast.Module) -> Iterator[str]:
 
 def _is_installed(module: str, file: Path, root: Path) -> bool:
     name = module.lstrip(".")
-    first = name.partition(".")[0]
+    first, _, rest = name.partition(".")
+    second = rest.partition(".")[0]
     level = len(module) - len(name)
     folders = [file.parents[level - 1]] if level else [root, Path()]
-    if not first or any(is_folder(folder / first) or is_file(folder / f"{first}.py") for folder in folders):
+    if not first or any(_has_module(folder, first, second) for folder in folders):
         return True
     try:
-        return not level and find_spec(first) is not None
+        spec = None if level else find_spec(first)
     except (ImportError, ValueError):  # a loaded module may have no `__spec__`
         return first in sys.modules
+    if spec is None or spec.origin is not None or not second:
+        return spec is not None
+    return any(_has_module(Path(place).parent, first, second) for place in spec.submodule_search_locations or ())
+
+
+def _has_module(folder: Path, first: str, second: str) -> bool:
+    """Return True if the folder contains the module ``first``. A module that is a folder without ``__init__.py`` must
+    contain ``second``, unless ``second`` is empty.
+    """
+    package = folder / first
+    if is_file(folder / f"{first}.py") or is_file(package / "__init__.py"):
+        return True
+    return is_folder(package) and (not second or is_folder(package / second) or is_file(package / f"{second}.py"))
 
 
 class _Scope:

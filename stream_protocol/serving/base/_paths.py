@@ -1,4 +1,4 @@
-"""Looks at paths that a user has typed. A path that no file can have is no error here."""
+"""Looks at paths that a user has typed. For a path that no file can have, the functions return False."""
 
 from pathlib import Path
 

@@ -78,8 +78,9 @@ class OrphanedRuns:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def in_chat(self, key: ChatKey | None = None) -> Sequence[OrphanedRun]:
-        """Return the unfinished runs of a chat that this worker does not execute. ``key``: the chat; ``None`` for all
-        chats.
+        """Return the unfinished runs of a chat, except runs that this worker executes.
+
+        ``key``: the chat; ``None`` for all chats.
         """
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]

@@ -150,7 +150,8 @@ def _route(
     *,
     sends_artifacts: bool = False,
 ) -> Route:
-    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the path parameters in ``suffix``.
+    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id, and the values of the path
+    parameters that ``suffix`` names.
 
     ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, which is the request's URL path without
     ``suffix``.

@@ -32,6 +32,7 @@ from stream_protocol.session import (
     NewUserTurn,
     Transcript,
     context_content,
+    count_seen_events,
     denial_events,
     events_before_message,
     responses_missing_for_model,
@@ -126,10 +127,10 @@ class Job:
     def _continuation(self) -> StartedResponse:
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
-        conversion = sse_conversion(
-            self.request_plan.past, self.request_plan.message_id, settings, self.request_plan.call_ids
-        )
-        return StartedResponse(conversion, self._past_sse())
+        plan = self.request_plan
+        seen = count_seen_events(self.request.target, plan, self.options)
+        conversion = sse_conversion(plan.past, plan.message_id, settings, plan.call_ids, seen=seen)
+        return StartedResponse(conversion, self._past_sse(seen))
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
         """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` if the run has
@@ -325,36 +326,40 @@ class Job:
         """Return the stored messages, then the user's new message. If the request answers tool calls, the answers are
         added to the last message.
         """
-        return self._messages_after(self.session.events)
+        return self._messages_after(self.session.events, self.request_plan)
 
-    def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues. It contains the user's new answers to
-        tool calls.
+    def _continued_message(self, seen: int | None) -> UIMessage:
+        """Return the assistant message that the response continues. It contains the user's new approvals and denials.
+        Outputs from the client are left out, because the response sends them.
+
+        ``seen``: the number of the message's events that the client has received; ``None`` for all. The response sends
+        the other events.
         """
-        assert isinstance(self.request_plan, AnsweredCalls)
-        if not self.request_plan.past:  # only the client has the message
+        plan = self.request_plan
+        assert isinstance(plan, AnsweredCalls)
+        if not plan.past:  # only the client has the message
             return self.request.target
-        return {
-            **self._messages_after(self.request_plan.past, self.request_plan.call_ids)[-1],
-            "id": self.request_plan.message_id,
-        }
+        plan = replace(plan, answers=tuple(answer for answer in plan.answers if answer.is_approval))
+        return {**self._messages_after(plan.past[:seen], plan, plan.call_ids)[-1], "id": plan.message_id}
 
-    def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of the ``stored`` events and of the request. ``call_ids``: the tool call ids that clients
-        know from earlier messages.
+    def _messages_after(
+        self, stored: Sequence[Event], plan: NewUserTurn | AnsweredCalls, call_ids: CallIds = NO_IDS
+    ) -> list[UIMessage]:
+        """Return the messages of the ``stored`` events and of the request. ``plan``: the plan of the request.
+        ``call_ids``: the tool call ids that clients know from earlier messages.
         """
-        metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
+        metadata = run_config_for_turn(plan, self.run_config).custom_metadata
         own: list[Event] = []
-        for run_input in run_inputs(self.request_plan):
+        for run_input in run_inputs(plan):
             own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
         transcript = Transcript([*stored, *own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)
 
-    def _past_sse(self) -> bytes:
+    def _past_sse(self, seen: int | None) -> bytes:
         """Return SSE events with the content of the message that the response continues. The ``start`` chunk is
         omitted, because the response sends its own.
         """
         _start, *parts = message_to_chunks(
-            self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
+            self._continued_message(seen), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )
         return b"".join(map(encode_sse, parts))

@@ -141,7 +141,7 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls of ``unsettled``, except hidden calls."""
+        """Yield the calls that wait for a result, except hidden calls."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:

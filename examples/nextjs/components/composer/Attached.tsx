@@ -45,9 +45,9 @@ function Chips({ files, onRemove }: Omit<AttachedProps, "refused">) {
 
 /** The image, or an icon if the browser cannot show it. */
 function Look({ file: { mediaType, url } }: { file: FileUIPart }) {
-  const [broken, setBroken] = useState(false);
-  if (broken || !mediaType.startsWith("image/")) {
+  const [broken, setBroken] = useState<string>(); // a URL: when a file is removed, the next one takes its place here
+  if (broken === url || !mediaType.startsWith("image/")) {
     return <FileText className="ms-1 size-4 shrink-0 text-muted-foreground" aria-hidden />;
   }
-  return <img src={url} alt="" className="size-8 rounded object-cover" onError={() => setBroken(true)} />;
+  return <img src={url} alt="" className="size-8 rounded object-cover" onError={() => setBroken(url)} />;
 }

@@ -12,14 +12,14 @@ type FileProps = { part: FileUIPart; from?: string | undefined };
 /** An image, audio or video of the message. Other files become a link, with a preview of text files. */
 export function File({ part: { mediaType, url, filename }, from }: FileProps) {
   const name = filename ?? `file.${extensionOf(mediaType)}`;
-  const [broken, setBroken] = useState(false);
-  if (mediaType.startsWith("image/") && !broken) {
+  const [broken, setBroken] = useState<string>();
+  if (mediaType.startsWith("image/") && broken !== url) {
     return (
       <Picture
         className="max-h-96 max-w-full rounded-xl border in-[[aria-label=You]]:max-h-56"
         url={url}
         alt={filename ?? from ?? "Image from the conversation"}
-        onBroken={() => setBroken(true)}
+        onBroken={() => setBroken(url)}
       />
     );
   }

@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-Bs--JfQK.js";
