@@ -64,6 +64,7 @@ class Visit {
 
   /** Until the response is over; more readers come at each gate. */
   async throughGates(first) {
+    this.broken.length = 0; // the connections of earlier responses have ended: `gather` waits for a new one
     for (;;) {
       const { waits, runs } = await getJson(`${this.url}/gate`);
       if (waits) await this.gather(first);
