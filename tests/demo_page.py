@@ -10,8 +10,8 @@ STREAMING_TEXT: Final = '[data-text="streaming"]'
 COLOURED: Final = '[style*="var(--code-"]'
 """A coloured token of code. Uncoloured code has the same styles with the colour ``inherit``."""
 
-WHOLE_TEXT: Final = '[data-text="done"]'
-"""Selector of a complete text."""
+WHOLE_TEXT: Final = '[data-text="done"]:not(:has([data-plain]))'
+"""Selector of a complete text that is drawn as Markdown. Until the script for Markdown is there, a text is plain."""
 
 
 def say(page: Page, text: str) -> None:

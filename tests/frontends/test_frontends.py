@@ -54,7 +54,7 @@ URL.canParse = (url, ...base) => {
 };
 """
 
-THOUGHTS: Final = re.compile("^(Thoughts|Thought for .+)$")
+THOUGHTS: Final = re.compile("^(Thoughts|Thought( for .+)?)$")
 """The button that opens what the model has thought."""
 
 INTERRUPTED: Final = [("user", "story"), ("assistant", STORY[0])]

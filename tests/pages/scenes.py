@@ -287,7 +287,7 @@ class Scenes:
             case "slowly":
                 return ["One", Wait(1), " two", Wait(1), " three", Wait(1), " four."]
             case "think":
-                return [Thought("Let me see.", signature=b"s"), Wait(1), "I have thought.", SOURCES]
+                return [Thought("Let me see.", signature=b"s"), Wait(1.3), "I have thought.", SOURCES]
             case "pay" if "pay" in answers:
                 return ["Paid."]
             case "pay":
