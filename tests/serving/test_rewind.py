@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,13 +12,14 @@ from google.adk.agents import LlmAgent
 from google.adk.errors import StaleSessionError
 from google.adk.events import Event
 from google.adk.runners import Runner
-from google.adk.sessions import DatabaseSessionService
+from google.adk.sessions import DatabaseSessionService, InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai.types import UserContent
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.adk_runner import append_in_order
 from stream_protocol.serving.chats import create_session, find_session, rewind_session
 from stream_protocol.session import Transcript
 from stream_protocol.session.transcript import AcceptedMessage, update_metadata
@@ -253,6 +256,18 @@ async def test_a_rewind_removes_no_message_that_another_worker_has_accepted_sinc
     with pytest.raises(StaleSessionError):
         await store.append_event(others, Event(author="user", invocation_id="i1"))
     await store.close()
+
+
+async def test_each_event_is_later_than_the_one_before_it_also_in_microseconds(rng: Random) -> None:
+    """Databases round times to microseconds."""
+    store = InMemorySessionService()
+    session = await store.create_session(app_name="root", user_id="ann")
+    ahead = time.time() + 1000 + rng.random()
+    await store.append_event(session, Event(author="user", timestamp=ahead))
+    for _ in range(500):
+        await append_in_order(store, session, Event(author="root"))
+    stored = [datetime.fromtimestamp(event.timestamp, UTC) for event in session.events]
+    assert stored == sorted(set(stored))
 
 
 @pytest.mark.parametrize("kind", ["SqliteSessionService", "DatabaseSessionService"])

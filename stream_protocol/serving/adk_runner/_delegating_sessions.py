@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.sessions import BaseSessionService
 
@@ -97,6 +97,10 @@ class ObservedSessions(DelegatingSessions):
         return appended
 
 
+_STEP: Final = 2e-6
+"""Seconds between two events. Stores round times to microseconds: times with a distance of one may become equal."""
+
+
 class OrderedSessions(DelegatingSessions):
     """Session service that stores each event with ``append_in_order``."""
 
@@ -111,6 +115,6 @@ async def append_in_order(sessions: BaseSessionService, session: Session, event:
     occur because ADK takes the time before the model call, and because the clocks of workers differ.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
-        event.timestamp = session.events[-1].timestamp + 1e-6
+        event.timestamp = session.events[-1].timestamp + _STEP
     update_awaited(event, session.state)
     return await sessions.append_event(session, event)
