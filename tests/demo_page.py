@@ -10,7 +10,10 @@ STREAMING_TEXT: Final = '[data-text="streaming"]'
 COLOURED: Final = '[style*="var(--code-"]'
 """A coloured token of code. Uncoloured code has the same styles with the colour ``inherit``."""
 
-WHOLE_TEXT: Final = '[data-text="done"]:not(:has([data-plain]))'
+WHOLE_TEXT: Final = '[data-text="done"]'
+"""Selector of a complete text."""
+
+DRAWN_TEXT: Final = f"{WHOLE_TEXT}:not(:has([data-plain]))"
 """Selector of a complete text that is drawn as Markdown. Until the script for Markdown is there, a text is plain."""
 
 

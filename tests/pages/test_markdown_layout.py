@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.demo_page import WHOLE_TEXT, expect_status, say
+from tests.demo_page import DRAWN_TEXT, expect_status, say
 from tests.pages.conftest import Open
 from tests.pages.scenes import ARABIC
 
@@ -94,7 +94,7 @@ NESTED: Final = """
 def write(page: Page, markdown: str, scene: str = "write") -> None:
     """Has the agent write or think this."""
     say(page, f"{scene}\n{markdown}")
-    expect(page.locator(WHOLE_TEXT)).to_have_count(1)
+    expect(page.locator(DRAWN_TEXT)).to_have_count(1)
 
 
 @pytest.mark.parametrize("where", ["write", "ponder"])
