@@ -173,7 +173,7 @@ def test_a_task_below_a_task_is_indented(page: Page) -> None:
 def test_a_heading_at_the_beginning_has_no_space_above_it(page: Page) -> None:
     for beginning in ("", "\n", "\n\n \n"):
         say(page, f"write\n{beginning}### Title\n\nA paragraph.\n\n\n")
-        expect(page.locator(WHOLE_TEXT).last).to_contain_text("A paragraph.")
+        expect(page.locator(DRAWN_TEXT).last).to_contain_text("A paragraph.")
         expect_status(page, "ready")
     assert page.evaluate(FIRST) == [0, 0, 0]
 
@@ -186,7 +186,7 @@ def test_code_is_written_from_the_left_and_urls_do_not_turn_a_list_around(page: 
 
 def test_the_boxes_of_tasks_stand_where_the_text_begins(page: Page) -> None:
     write(page, "Pack:\n\n- [x] passport\n- [ ] tickets")
-    text = page.locator(WHOLE_TEXT).last
+    text = page.locator(DRAWN_TEXT).last
     box, paragraph = text.get_by_role("checkbox").first.bounding_box(), text.locator("p").first.bounding_box()
     assert box is not None
     assert paragraph is not None
@@ -195,7 +195,7 @@ def test_the_boxes_of_tasks_stand_where_the_text_begins(page: Page) -> None:
 
 def test_a_task_has_its_number_and_an_item_between_tasks_its_bullet(page: Page) -> None:
     write(page, "7. [ ] seven\n8. [x] eight\n\n- [ ] task\n- item")
-    text = page.locator(WHOLE_TEXT)
+    text = page.locator(DRAWN_TEXT)
     tasks = text.locator("li")
     for index, style in enumerate(["decimal", "decimal", "none", "disc"]):
         expect(tasks.nth(index)).to_have_css("list-style-type", style)
