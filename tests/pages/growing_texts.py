@@ -44,6 +44,7 @@ def growing_texts(browser: Browser, texts: Sequence[str]) -> Iterator[Page]:
         page.goto(address)
         say(page, "hello")
         expect(page.locator(STREAMING_TEXT)).to_have_count(len(texts))
+        expect(page.locator(f"{STREAMING_TEXT} [data-plain]")).to_have_count(0)  # each text is drawn as Markdown
         yield page
         loops[0].call_soon_threadsafe(over.set)
     assert errors == []
