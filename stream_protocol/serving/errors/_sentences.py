@@ -166,8 +166,8 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
     if _NO_PROVIDER in text:
         return f"{name} is of no known provider: name it with its provider, as in openai/gpt-4o."
     if names & _BROKEN_OFF and not names & _UNREACHABLE:
-        host = _host(error)
-        return f"Lost the connection to {f'{host} for {name}' if host else 'the model'}. Try again."
+        server = _server(error, name) if _host(error) else "the model"
+        return f"Lost the connection to {server}. Try again."
     if names & (_UNREACHABLE | _NO_RESPONSE) or ("InternalServerError" in names and _NO_CONNECTION.search(text)):
         return f"Cannot reach {_server(error, name)}: check the network, the proxy settings and the model's address."
     if names & _UNREADABLE:
