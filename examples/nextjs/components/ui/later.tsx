@@ -37,6 +37,7 @@ export function later<Props extends object>(
 
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
     const Piece = use(from) ?? loaded; // another use may have loaded it after this one failed
+    // eslint-disable-next-line react-hooks/static-components -- it is loaded once, not created here
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 
