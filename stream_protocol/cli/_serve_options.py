@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NoReturn
 import click
 
 from stream_protocol.cli._command_options import (
+    AI_SDK_HELP,
     FILE,
     FOLDER,
     AiSdk,
@@ -124,7 +125,7 @@ class ServeOptions:
         default="6",
         show_default=True,
         metavar="VERSION",
-        help="Version of the client's `ai`: 6, 7 or a full version.",
+        help=AI_SDK_HELP,
     )
     inspect: bool = _option(
         common=True,

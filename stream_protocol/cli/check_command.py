@@ -66,7 +66,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     help="Run only the checks of this profile. A missing feature of the profile is an error. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
+@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this version of `ai` only.  [default: both]")
 def check(
     targets: tuple[str, ...],
     *,
