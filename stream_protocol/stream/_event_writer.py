@@ -215,6 +215,8 @@ class EventWriter(Generic[T]):
 
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
         self.responses.add_delegation(facts.event)
+        if self._speaker is not None:
+            self._write_artifacts(self._speaker)
         self._speaker = self.authors.get(facts.speaker)
         return self._speaker
 

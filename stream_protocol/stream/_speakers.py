@@ -150,7 +150,8 @@ class AuthorStream:
     speech: PrefixHash | None = None
     """The pieces of the agent's current utterance in a live run."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Artifacts of events without content. They are written after the content."""
+    """Artifacts of events without content. They are written after the author's next content, which may be streamed
+    already, or before the event of another author."""
     streaming_calls: tuple[ToolCall, ...] = ()
     """The current response's calls without a complete event."""
     unfinished_calls: tuple[ToolCall, ...] = ()
