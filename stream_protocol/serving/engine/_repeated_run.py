@@ -80,7 +80,7 @@ class RepeatedRun:
         if self._has_shown_all:
             return []
         self._has_shown_all = True
-        parts = (part for event in taken for part in read(event).parts)
+        parts = (part for event in (*taken, *self._sessions.unrepeated) for part in read(event).parts)
         again = [*texts_in([*self._response.events()]), *(part.text for part in parts if isinstance(part, Text))]
         unfinished = unfinished_texts(self._logs, again, author=author, invocation_id=invocation_id)
         for event in unfinished:

@@ -129,6 +129,11 @@ class ResumedSessions(DelegatingSessions):
         )
 
     @property
+    def unrepeated(self) -> tuple[Event, ...]:
+        """The stored events of earlier executions that this execution has not yet repeated."""
+        return (*self._earlier,)
+
+    @property
     def found(self) -> Session:
         return self._copy()
 
