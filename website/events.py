@@ -126,8 +126,8 @@ ROWS: Final = (
     ),
     Row(
         "citations",
-        "[`source-url`](citations.md), and `citations` of `text-end`. Clients before `ai` 7.0.138 get `data-adk-citations` "
-        "instead of `citations`",
+        "[`source-url`](citations.md), and `citations` of `text-end`. Clients before `ai` 7.0.138 get "
+        "`data-adk-citations` instead of `citations`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),

@@ -280,7 +280,7 @@ class KnownCalls:
         If several calls have the response's id, the search prefers, in this order:
 
         1. calls by the author of the response,
-        2. calls that the event does not contain, and for which it has no earlier response,
+        2. calls that ``event`` does not contain, and to which ``event`` has no earlier response,
         3. calls of the response's tool,
         4. calls that the user has just approved or denied,
         5. calls with the fewest responses and, for a placeholder, the fewest placeholders,

@@ -170,7 +170,7 @@ class Chat:
     ) -> AsyncIterator[ChatResponse]:
         """Context manager that sends the messages of the chat. Yields the response while it is running.
 
-        At its end, the connection is closed, as by the client's ``stop()``.
+        When the context ends, the connection is closed, as by the client's ``stop()``.
         """
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:

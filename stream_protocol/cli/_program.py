@@ -298,7 +298,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard everything that is written to stdout from now on, and the output that is still buffered."""
+    """Discard all later output to stdout, and the output that is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

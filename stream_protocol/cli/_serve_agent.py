@@ -80,7 +80,7 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Chat service that exports the last spans and metrics when it is closed, because the process may end immediately
+    """Chat service that exports the last spans and metrics when the service is closed. The process may end directly
     after that.
     """
 

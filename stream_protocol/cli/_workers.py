@@ -159,8 +159,8 @@ class _Workers:
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start the first worker alone, and wait until it serves. It creates the tables of the stores. If it ends, for
-        example because it cannot load the agent, exit with its exit code.
+        """Start the first worker alone, and wait until it serves. This worker creates the tables of the stores. If the
+        worker ends, for example because it cannot load the agent, exit with the worker's exit code.
         """
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:

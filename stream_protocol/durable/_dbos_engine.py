@@ -132,7 +132,9 @@ class DbosEngine:
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
-        """Set the deployment whose runs this engine finds. A deployment is an app, a session store and a run log."""
+        """Set the deployment of this engine: an app, a session store and a run log. The engine then finds only runs of
+        this deployment.
+        """
         self._deployment = deployment
 
     def prepare(self) -> None:

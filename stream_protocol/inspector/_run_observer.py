@@ -140,7 +140,7 @@ def _answer(event: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Context manager: logs an exception instead of raising it, because it would make the run fail."""
+    """Context manager that logs an exception. The exception is not raised, so that the run does not fail."""
     try:
         yield
     except Exception:

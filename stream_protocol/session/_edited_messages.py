@@ -147,9 +147,8 @@ def turn_to_rewind(
     """Return the first turn that a rewind must remove before a user message is stored; ``None`` if no rewind is needed.
     The rewind also removes all turns after the returned turn.
 
-    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. Raises ``ChatRequestError``
-    (409) if the turn to remove shares its invocation with a turn before it, because ADK can rewind only whole
-    invocations.
+    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. ADK can rewind only whole
+    invocations. So raises ``ChatRequestError`` (409) if the turn to remove shares its invocation with an earlier turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -169,8 +168,8 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
     """Return the first stored turn that is missing in the request's messages; ``None`` if no turn is missing.
 
     - A turn is missing if the request has no message of this turn or of a later turn.
-    - If the request has earlier user messages, and no earlier message is stored, the result is ``None``. These messages
-      are not from this session.
+    - If the request has user messages before its last message, but none of them is stored, the result is ``None``.
+      These messages are not from this session.
 
     Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """

@@ -180,7 +180,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Add a message that the user sent while the agent worked, if it is valid."""
+        """Add a message that the user sent while the agent worked. An invalid message is left out."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]

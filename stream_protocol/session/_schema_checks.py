@@ -27,7 +27,7 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
-    The path is empty if the field is unknown.
+    The path is empty if the error names no field.
 
     For an unusable schema, logs a warning and returns ``None``. Raises ``TooCostlyError`` for an answer that is too
     large to check.

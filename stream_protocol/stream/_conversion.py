@@ -139,7 +139,7 @@ class Conversion(Generic[T]):
         chunk.
 
         Calls that wait for the user or the client stay open for a later answer. ``stopped``: True if the server has
-        stopped the run. Then these calls also end.
+        stopped the run. In this case, these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))

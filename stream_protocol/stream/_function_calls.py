@@ -70,9 +70,9 @@ class FunctionCalls:
         """Process a function call of a complete event. Does nothing for a call that an earlier complete event
         contained.
 
-        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
-        Then only calls that wait for the user or the client get a part in the message. The output of the outer call
-        shows all other calls.
+        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call. In
+        this case, only calls that wait for the user or the client get a part in the message. The output of the outer
+        call shows all other calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = self._registry.streamed(speaker, complete, ids)

@@ -11,8 +11,8 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
   an endless loop. So the server adds an empty step.
 - If a call waits for an answer, preliminary outputs of other calls in the same step become final: see
   ``blocking_interims``.
-- If the client sends the output of an approved call, the call's state ``approval-responded`` must change: see
-  ``after_approval``.
+- If the client sends the output of an approved call, the server writes the call's input again. Otherwise an auto-send
+  helper would loop: see ``after_approval``.
 
 A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
 all text parts. If a tool input continued after ``start-step``, the client would show two parts for it.

@@ -5,7 +5,7 @@ field ``actions`` is pickled, and unpickling can execute code. So this module re
 ``actions``.
 
 If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the event's
-``actions``. This module recognizes it by the approval request, which is a separate event.
+``actions``. This module recognizes a placeholder by the approval request, which is a separate event.
 """
 
 import pickletools

@@ -30,9 +30,7 @@ def busy_refusal() -> ChatRequestError:
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """Return the error (503) for a request that needs a store that cannot be reached. ``store``: the name of the
-    store.
-    """
+    """Return the error (503) for a request that needs an unreachable store. ``store``: the name of the store."""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 

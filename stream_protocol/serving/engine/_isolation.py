@@ -35,8 +35,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. First waits while new runs must wait for a suspect (a run that may crash
-        its worker), or until ``stopped`` is set.
+        """Context manager for an ordinary run. First waits while a suspect (a run that may crash its worker) needs this
+        worker alone. Setting ``stopped`` ends the wait.
         """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)

@@ -53,8 +53,8 @@ def artifact_base(request: Request, path: str | None) -> str | None:
     """Return the start of the URLs of artifacts. ``path``: the path of the chat endpoint.
 
     For a page of the same origin, this is only the path, which also works behind a proxy. For a page of another origin,
-    it is a complete URL. Returns ``None`` if ``path`` is ``None``, or if the request has an ``Authorization`` header: a
-    browser does not send this header when it loads an image.
+    it is a complete URL. Returns ``None`` if ``path`` is ``None``. Also returns ``None`` for a request with an
+    ``Authorization`` header, because a browser does not send this header when it loads an image.
     """
     if path is None or "authorization" in request.headers:
         return None

@@ -1,7 +1,7 @@
 """Provides ``RequestLifecycle``: the states of one chat request, and the transitions between them.
 
 Each state has one method, which returns the next state: see ``TRANSITIONS``. In any state, the request can be refused
-with ``ChatRequestError``. It then loses its claim, the right to begin a run in the chat.
+with ``ChatRequestError``. A refused request loses its claim, the right to begin a run in the chat.
 """
 
 from __future__ import annotations

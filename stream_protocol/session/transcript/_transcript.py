@@ -122,7 +122,7 @@ class Turn:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The turn's events that the client received, with the content that the client received."""
+        """The turn's events as the client received them. Events that the client did not receive are left out."""
         return self.shown(0, len(self.stored))
 
     @cached_property

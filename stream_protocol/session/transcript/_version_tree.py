@@ -124,8 +124,9 @@ class MessageVersions(TypedDict):
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """Return the versions of each user message that was edited or whose reply was regenerated, in the order of the
-    chat."""
+    """Return the versions of each message that has several versions, in the order of the chat. Edits and new replies
+    add versions.
+    """
     return list(_message_versions(transcript))
 
 

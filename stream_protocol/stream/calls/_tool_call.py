@@ -206,8 +206,8 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Set the final input to the arguments that were streamed so far. Used if a result comes before the complete
-        function call.
+        """Set the final input to the arguments that were streamed so far. Call this method if a result comes before the
+        complete function call.
         """
         self.complete_input(self._text.so_far() if self._text is not None else {})
 

@@ -76,7 +76,7 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """Return True if a part has an approval response. Then Vercel's chatbot template sends the message again, as do
+    """Return True if a part has an approval response. Vercel's chatbot template then sends the message again, and so do
     apps that send both approvals and denials.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
