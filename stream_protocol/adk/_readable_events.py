@@ -238,8 +238,9 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the remote agent's requests for approvals and credentials. With these requests,
-    placeholder responses can be recognized. ``of_peer``: the remote agent's actions, as JSON."""
+    """Return ``actions`` with the remote agent's requests for approvals and credentials. They show which function
+    responses are only placeholders. ``of_peer``: the remote agent's actions, as JSON.
+    """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})

@@ -166,7 +166,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Count the characters of a text that was added to the open part without streaming."""
+        """Count the characters of a text that was added to the current part without streaming."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:

@@ -48,7 +48,7 @@ class Steps:
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """End the author's open part. Start a new step if the next content needs one.
+        """End the part that the author is writing. Start a new step if the next content needs one.
 
         A new step normally waits for all running tool calls, because they may still need approval. The step for a
         credential request does not wait, because the client cannot send an answer from a step with a running call. No
@@ -145,7 +145,7 @@ class Steps:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
         An empty step is added if all calls of the last step have a result. ``ending``: the type of the response's last
-        chunk. After some types, clients do not call the helpers, so no step is added.
+        chunk. No step is added after a type such as ``error``, because clients then do not call the helpers.
 
         Returns the message metadata to write next. After an empty step, this is never ``None``, because the client
         stores an empty step only together with metadata.

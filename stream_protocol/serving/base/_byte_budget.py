@@ -103,8 +103,8 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. Holds no bytes for the
-        caller.
+        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. The bytes are not reserved: call
+        ``take`` next.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

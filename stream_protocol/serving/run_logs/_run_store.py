@@ -91,14 +91,14 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal during which a worker can restore an expired lease. The store keeps fencing
-        tokens for longer, so a worker cannot take the chat from a newer run.
+        """Seconds after the last renewal during which a worker can restore an expired lease. A worker cannot take the
+        chat from a newer run, because the store keeps the number of the newest run for longer.
         """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """Milliseconds for which the store keeps the newest fencing token of a chat."""
+        """Milliseconds for which the store keeps the newest fencing token of a chat: see ``RunStore``."""
         return _milliseconds(self.lease * 4)
 
     @property
@@ -225,8 +225,8 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the fencing token of the run. If another run holds the lease,
-        raises ``ChatTakenError`` with the ``RunInfo`` of that run.
+        """Gives the lease of a chat to a run, and returns the run's fencing token: a number above the tokens of all
+        earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:

@@ -289,7 +289,7 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that rewinds keep: id of the event with a rewind -> the messages."""
+    """Return the steering messages that wait again after a rewind: id of the event with the rewind -> the messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)
