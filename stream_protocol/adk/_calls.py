@@ -1,8 +1,8 @@
 """Find the tool call that a function response, an approval, an answer, or an event of a running tool belongs to.
 
 Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
-number of responses to the call. The search uses no partial events, because they are not stored. So it finds the same
-call in a live response and in the stored chat.
+number of responses to the call. The search uses no partial events, because partial events are not stored. So it finds
+the same call in a live response and in the stored chat.
 """
 
 from collections.abc import Callable, Mapping
@@ -379,7 +379,8 @@ class KnownCalls:
 
     def _begin_event(self, event: object) -> None:
         """Make ``event`` the current event. If the current event changes, clear the data about the calls of the
-        previous one."""
+        previous event.
+        """
         if event is not self._event:
             self._event = event
             self._counts = None

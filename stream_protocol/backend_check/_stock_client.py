@@ -118,7 +118,7 @@ class Chat:
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each tool call of the last message that waits for approval. Changes the message like
+        """In the last message, approve or deny each tool call that waits for approval. Changes the message like
         ``addToolApprovalResponse``.
         """
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
@@ -127,7 +127,7 @@ class Chat:
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add a result to each tool call of the last message that waits for the client. Changes the message like
+        """In the last message, add a result to each tool call that waits for the client. Changes the message like
         ``addToolOutput``.
         """
         for call in client_calls(self.messages[-1]):

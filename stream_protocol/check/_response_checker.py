@@ -197,7 +197,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield a problem for each key of the chunk that the oldest supported clients refuse."""
+        """Yield a problem for each key that the oldest supported clients refuse in this chunk."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)

@@ -96,7 +96,7 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
+    """The server of one agent, with the options of ``serve``. The object can be pickled for a child process."""
 
     target: str
     options: ServeOptions

@@ -42,7 +42,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. It loads ADK, while the calling process continues."""
+    """Start the process from which workers are forked. This process loads ADK, while the calling process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -130,8 +130,8 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """Starts the workers, and replaces workers that die. After SIGTERM or SIGINT, it forwards the signal to the workers
-    and no longer replaces them.
+    """Starts the workers, and replaces workers that die. After SIGTERM or SIGINT, this object forwards the signal to
+    the workers, and no longer replaces workers.
     """
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:

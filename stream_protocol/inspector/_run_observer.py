@@ -1,4 +1,4 @@
-"""Model calls and failures of a run, for developers, without secrets. They are not part of a recording."""
+"""Model calls and failures of a run, for developers, without secrets. A recording does not contain this data."""
 
 from __future__ import annotations
 

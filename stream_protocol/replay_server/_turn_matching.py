@@ -1,8 +1,9 @@
 """Finds the recorded turn for a request.
 
-A turn is a request and its response. A request with a new user message normally also has the messages before it. Of
-these, the last assistant message that is also in the recording counts: the request gets the turn after this message. If
-the client sends only the new message, the request gets the turn after the last turn that the chat has played.
+A turn is a request and its response. A request with a new user message normally also has the earlier messages of the
+chat. Of these, the last assistant message that is also in the recording counts: the request gets the turn after this
+message. If the client sends only the new message, the request gets the turn after the last turn that the chat has
+played.
 
 A request with answers to tool calls gets the last recorded turn for which the request has all recorded answers. Answers
 are matched by the ids of their calls.

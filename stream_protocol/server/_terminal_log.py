@@ -94,8 +94,8 @@ def _beginning(record: logging.LogRecord) -> str:
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts in a record of this library that must not be redacted. For example, the id of a run looks like
-    an API key.
+    """In a record of this library, find the texts that must not be redacted. For example, the id of a run looks like an
+    API key.
     """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]

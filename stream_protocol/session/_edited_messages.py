@@ -1,7 +1,7 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
 A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries cut the history to
-edit a message, and send the edited message as a new one. Or the browser tab has not loaded the newest messages. The
+edit a message, and send the edited message as a new message. Or the browser tab has not loaded the newest messages. The
 app's ``TruncatedHistory`` decides what the server does in both cases.
 """
 

@@ -170,8 +170,9 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. If the file follows a tool result, it becomes a part of the result. A file that
-        ``read_file`` refuses is left out."""
+        """Add a file of the agent. A file that follows a tool result becomes a part of the result. A file that
+        ``read_file`` refuses is left out.
+        """
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:

@@ -110,7 +110,7 @@ class Conversion(Generic[T]):
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of the tool calls whose tools raised. These calls have no result."""
+        """The client ids of the tool calls whose tools raised an exception. These calls have no result."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:

@@ -96,7 +96,7 @@ class FunctionResponses:
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in a user event. They may answer calls of any agent.
+        """Process the function responses in a user event. The responses may answer calls of any agent.
 
         The text of the event is not written, because the client sent this text.
         """

@@ -38,8 +38,8 @@ class InnerAgents:
         """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch
         contains the id of this call.
 
-        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for events of a
-        task-mode agent that follow its question to the user.
+        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for events of a task-mode
+        agent after its question to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:

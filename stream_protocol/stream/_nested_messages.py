@@ -104,7 +104,9 @@ class NestedMessage:
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Remove and return the transient data parts. They are not stored in the message, and are sent separately."""
+        """Remove and return the transient data parts. Transient parts are not stored in the message, and are sent
+        separately.
+        """
         taken, self._transient = self._transient, []
         return taken
 

@@ -15,7 +15,7 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
   helper would loop: see ``after_approval``.
 
 A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
-all text parts. If a tool input continued after ``start-step``, the client would show two parts for it.
+all text parts. If a tool input continued after ``start-step``, the client would show two parts for this input.
 """
 
 from dataclasses import dataclass
@@ -131,7 +131,9 @@ class Steps:
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message. Does nothing while a part is open or a call has no result."""
+        """End the current step before a steering message. Does nothing while a part is unfinished or a call has no
+        result.
+        """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 

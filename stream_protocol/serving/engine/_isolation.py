@@ -50,7 +50,7 @@ class Isolation:
 
         First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
         may start after another ``ServiceTimes.alone`` seconds. ``let_in``: function that is called before new runs may
-        start. It must not raise an exception.
+        start. ``let_in`` must not raise an exception.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

@@ -157,7 +157,7 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request must wait for long, the response begins without chunks. If the request is refused after that, the
+        If the request must wait for long, the response begins without chunks. If such a request is then refused, the
         response is one ``error`` chunk.
         """
         if await self._advance():

@@ -76,14 +76,14 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """Seconds after the last renewal for which a worker relies on its lease. Readers wait equally long for a worker
+        """Seconds for which a worker relies on its lease after the last renewal. Readers wait equally long for a worker
         that seems dead.
         """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds of failed renewals after which a worker ends the run.
+        """Seconds for which all renewals may fail before a worker ends the run.
 
         A run survives if the store is unreachable for less than a third of ``lease``.
         """
@@ -113,7 +113,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
-    """The data of a run that never changes."""
+    """The unchanging data of a run."""
 
     chat: str
     run_id: str
@@ -237,9 +237,9 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
-        If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
-        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop that came
-        while the lease was lost. The stored phase ``closed`` does not change.
+        If a fail-over has lost the lease, the store writes the lease again. The store also replaces the lease of an
+        older run. Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop
+        that came while the lease was lost. The stored phase ``closed`` does not change.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.

@@ -4,8 +4,8 @@ User messages form a tree: the parent of a message is the user message before it
 versions of one message.
 
 A rewind removes the events of an invocation and all later events from the chat, but not from the store. A second rewind
-can remove the first one, by naming the first rewind's invocation. The messages that the first rewind removed then come
-back.
+can remove the first rewind, by naming the first rewind's invocation. The messages that the first rewind removed then
+come back.
 """
 
 from __future__ import annotations
