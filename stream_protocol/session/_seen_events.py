@@ -27,7 +27,7 @@ def count_seen_events(
     """Return the number of events in ``request_plan.past`` that the client has received; ``None`` for all.
 
     ``message``: the assistant message from the client. ``options``: the converter options of the chat. If the client
-    lacks calls, but has a newer call, the result is ``None``: the client has removed parts of the message.
+    lacks calls but has a newer call, the client itself has removed parts of the message. The result is then ``None``.
     """
     tools = {part["toolCallId"] for part in message["parts"] if is_tool_part(part)}
     parts: list[Any] = [*message["parts"]]

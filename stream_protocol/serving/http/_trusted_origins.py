@@ -8,8 +8,7 @@ Four parts together refuse requests of foreign pages:
 
 - This module refuses changes. ``admit`` checks requests to all routes: chats, Inspector, replay server and
   ``/metrics``. ``admit_headers`` checks requests of other frameworks.
-- ``_cross_origin`` decides about reads. This module responds to preflights, and adds the CORS headers to other
-  responses.
+- ``_cross_origin`` decides about reads: it responds to preflights, and adds the CORS headers to other responses.
 - ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
 - ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """

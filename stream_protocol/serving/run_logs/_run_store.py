@@ -230,8 +230,8 @@ class RunStore(Protocol):
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` for
-        a free chat.
+        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` if no run holds
+        the lease.
         """
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:

@@ -125,8 +125,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
 
-    These are all calls that ``chunks`` change, and one call of each other kind. Calls are of one kind if their states
-    and flags are equal, and they are on the same side of the last ``step-start``.
+    All calls that ``chunks`` change are included. Of the other calls, one call of each kind is included. Calls are of
+    one kind if their states and flags are equal, and they are on the same side of the last ``step-start``.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
