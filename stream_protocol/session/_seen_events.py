@@ -1,7 +1,7 @@
 """Finds how much of a stored assistant message a client has received.
 
-Another tab may have continued the message, or the client has read the history while a run was active. Such a client
-lacks the newest tool calls, and would fail on their outputs.
+Another tab may have continued the message, or the client may have read the history during a run. Such a client lacks
+the newest tool calls, and would fail on their outputs.
 """
 
 from __future__ import annotations

@@ -286,8 +286,8 @@ class RunStore(Protocol):
 
         The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
 
-        ``stop_id``: if not empty, the id of this stop. The store keeps it for ``STOP_SECONDS``, even if the chat has no
-        run. A full store may lose the id, but must stop the run.
+        ``stop_id``: if not empty, the id of this stop. The store keeps this id for ``STOP_SECONDS``, even if the chat
+        has no run. A full store may lose the id, but must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:

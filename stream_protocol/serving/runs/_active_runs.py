@@ -153,8 +153,8 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events that the run of a dead worker has written. Returns an empty list if they are deleted,
-        or if the run log is unreachable.
+        """Returns the SSE events that the run of a dead worker has written. Returns an empty list if the events are
+        deleted, or if the run log is unreachable.
         """
         try:
             return await self._run_log.written(self._name(key), run_id)
