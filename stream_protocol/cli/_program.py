@@ -153,8 +153,8 @@ class DocumentedCommand(click.Command):
 
     ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
     section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
-    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
-    ``--inspect`` that this command lacks, because it always acts as if they were set.
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options that are always
+    in effect, such as ``--inspect``. The command does not offer these options.
     """
 
     context_class = HelpContext

@@ -1,5 +1,5 @@
-"""Excludes the objects that a server loads at its start from garbage collection, because every chat waits during a
-collection.
+"""Excludes long-lived objects from garbage collection: the objects that a server loads at its start. Every chat waits
+during a collection.
 """
 
 import gc

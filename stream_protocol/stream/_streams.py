@@ -133,8 +133,8 @@ def iter_stored_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries become ADK events in ``past``, and in ``events`` if it
-    is a list or tuple.
+    """Return ``past``, ``events`` and the settings. Dictionaries in ``past`` become ADK events. If ``events`` is a list
+    or tuple, its dictionaries also become ADK events.
     """
     warn = WarnOnce()
     check_iterable("past", past, "events")

@@ -36,7 +36,7 @@ def unreachable_refusal(store: str) -> ChatRequestError:
 
 
 def changed_refusal() -> ChatRequestError:
-    """Return the error (503) for a request whose chat another worker has changed while the request was processed."""
+    """Return the error (503) for a request during which another worker has changed the chat."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 

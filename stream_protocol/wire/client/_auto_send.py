@@ -83,8 +83,8 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if, with a common predicate, the client would send its message again after this response, in an
-    endless loop.
+    """Return True if this response would make a client with a common predicate send its message again, in an endless
+    loop.
 
     ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
     sent it.
