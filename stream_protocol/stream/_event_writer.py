@@ -123,7 +123,7 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the chunk for an event that only continues the open text or thought.
+        """Return the chunk for an event that only continues the current text or thought.
 
         For any other event, returns ``None`` and changes nothing: pass the event to ``add``. Before the call,
         ``sink.queue`` must be empty.

@@ -72,8 +72,8 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the texts of interrupted model calls that are only in the run log, and return their events. Later calls
-        return no events.
+        """The texts of interrupted model calls may be only in the run log. Store such texts as events, and return the
+        events. Later calls return no events.
 
         ``taken``: events with stored texts that the response does not yet contain.
         """

@@ -85,7 +85,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events that contain ``text``. They are used in place of the deleted events of a run."""
+    """Return SSE events that contain ``text``. These events replace the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
