@@ -1274,9 +1274,8 @@ async def test_a_stop_keeps_the_texts_of_all_agents_if_the_worker_dies_then() ->
             await other.service.runs.free()
         messages = await other.service.history("c1", user_id=USER)
     assert messages is not None
-    texts = [
-        (part["text"], part["providerMetadata"]["adk"]["author"]) for part in messages[-1]["parts"] if "text" in part
-    ]
+    parts: list[Any] = [*messages[-1]["parts"]]
+    texts = [(part["text"], part["providerMetadata"]["adk"]["author"]) for part in parts if "text" in part]
     assert texts == [("By_left", "left"), ("By_right", "right")]
 
 
