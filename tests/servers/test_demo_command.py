@@ -9,7 +9,7 @@ import pytest
 from stream_protocol.demo import SUGGESTIONS
 from tests.processes import HANG, started
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 
 def test_the_demo_is_served_with_its_prompts_and_the_inspector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
