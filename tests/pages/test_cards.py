@@ -78,6 +78,21 @@ def test_several_running_calls_are_one_line(page: Page, scenes: Scenes, shots: P
     expect(page.get_by_role("button", name="2 tool calls")).to_have_attribute("aria-expanded", "false")
 
 
+def test_a_call_says_that_it_was_approved_also_when_it_is_done(open_page: Open, shots: Path) -> None:
+    page = open_page(width=390, colors="dark")
+    say(page, "book")
+    press(page, "Approve")
+    expect(texts(page)).to_have_text("Booked, or not.")
+    for _ in ("live", "stored"):
+        summary = page.locator("[data-tool=book]").get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile(r"Approved ?done( ?\d+\.\d s)?$"))
+        expect(page.locator("[data-tool=refuse]")).not_to_contain_text("Approved")
+        page.reload()
+    page.get_by_role("button", name=re.compile("2 tool calls")).click()
+    expect(page.locator("[data-tool=book]")).to_be_visible()
+    page.screenshot(path=shots / "approved-done.png")
+
+
 def test_the_page_shows_that_the_agent_works_while_nothing_else_moves(page: Page, scenes: Scenes, shots: Path) -> None:
     working = page.get_by_role("log").get_by_text("Working…")
     say(page, "pause")
