@@ -36,7 +36,11 @@ It costs $5."""
 def hold(page: Page, pattern: str) -> Callable[[], None]:
     """Delay the files of this pattern until the returned function is called."""
     held: list[Route] = []
-    page.route(pattern, lambda route: held.append(route))
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    page.route(pattern, keep)
 
     def go_on() -> None:
         for route in held:
