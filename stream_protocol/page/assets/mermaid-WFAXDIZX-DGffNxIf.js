@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./RenderedMarkdown-DWdOFUEn.js";
