@@ -1,9 +1,9 @@
 import { useState } from "react";
-import type { ClientToolProps } from "../chat/host";
-import { type Theme, THEMES, useTheme } from "../layout/theme";
-import { AtOnce } from "../tools/ClientTool";
-import { Pending } from "../tools/Pending";
-import { Button } from "../ui/button";
+import type { ClientToolProps } from "../components/chat/host";
+import { type Theme, THEMES, useTheme } from "../components/layout/theme";
+import { AtOnce } from "../components/tools/ClientTool";
+import { Pending } from "../components/tools/Pending";
+import { Button } from "../components/ui/button";
 
 /** Responds without asking the user. */
 function TimeZone({ id, onOutput }: ClientToolProps) {
