@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-rcPxYF1-.js";
