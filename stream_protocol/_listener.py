@@ -41,8 +41,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _can_be_host(host: str) -> bool:
-    """Return False for a text that cannot be encoded as a host name. Python would raise different errors for it, and
-    leave the socket open.
+    """Return False for a text that cannot be encoded as a host name. For such a text, Python would raise different
+    errors, and leave the socket open.
     """
     try:
         return b"\0" not in host.encode("idna")

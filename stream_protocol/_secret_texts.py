@@ -203,8 +203,8 @@ def _clean_parameters(url: str) -> str:
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     """Return the text of a log line or an error with ``[redacted]`` in place of everything that may be a secret.
 
-    More than in ``without_secrets`` is removed: users and queries of URLs, values of secret environment variables,
-    values of secret names in a sentence, and long words. ``known``: long words that are not secret.
+    Removes more than ``without_secrets``: users and queries of URLs, values of secret environment variables, words
+    after a secret's name in a sentence, and long words. ``known``: long words that are not secret.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)

@@ -87,8 +87,8 @@ ROWS: Final = (
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
         "reason for an approval",
-        "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients with an "
-        "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients "
+        "before `ai` 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
@@ -126,7 +126,7 @@ ROWS: Final = (
     ),
     Row(
         "citations",
-        "[`source-url`](citations.md), and `citations` of `text-end`. Clients with an `ai` version below 7.0.138 get "
+        "[`source-url`](citations.md), and `citations` of `text-end`. Clients before `ai` 7.0.138 get "
         "`data-adk-citations` instead of `citations`",
         "citations",
     ),
@@ -143,8 +143,8 @@ ROWS: Final = (
     Row("retry of a node", "[`data-adk-retry`](citations.md#compaction-and-retries), before the next attempt", "retry"),
     Row(
         "user message to a running agent",
-        "[`steering-message`](steering.md). Clients with an `ai` version below 7.0.163 get `data-adk-steering` (`id`, "
-        "`parts`) instead",
+        "[`steering-message`](steering.md). Clients before `ai` 7.0.163 get `data-adk-steering` (`id`, `parts`) "
+        "instead",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),

@@ -60,7 +60,7 @@ def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a credential request that a user needs to sign in. Other fields can contain secrets."""
+    """Return those fields of a credential request that a user needs to sign in. Other fields can contain secrets."""
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
     oauth2 = _mapping(_mapping(config, "exchangedAuthCredential", "exchanged_auth_credential"), "oauth2")

@@ -91,9 +91,9 @@ def match_client_ids(
     """Find the stored id of each call that has a different id in the client's message. Returns: client's id -> stored
     id.
 
-    The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
-    client has, and a second id for the complete event, which is stored. Among the calls of each tool, the n-th with an
-    unknown id matches the n-th unmatched one in ``unanswered``.
+    The two ids differ if a model adapter sends no call ids. ADK then generates two ids. The client has the id of the
+    partial event. The stored complete event has the other id. For each tool, the calls with unknown ids match the other
+    calls in ``unanswered``, in order.
 
     ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
     ``tools``: id -> tool, for all stored calls.

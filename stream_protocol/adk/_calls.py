@@ -1,8 +1,8 @@
 """Find the tool call that a function response, an approval, an answer, or an event of a running tool belongs to.
 
 Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
-number of responses to the call. The search uses no partial events, because they are not stored. So it finds the same
-call in a live response and in the stored chat.
+number of responses to the call. The search uses no partial events, because partial events are not stored. So it finds
+the same call in a live response and in the stored chat.
 """
 
 from collections.abc import Callable, Mapping
@@ -280,7 +280,7 @@ class KnownCalls:
         If several calls have the response's id, the search prefers, in this order:
 
         1. calls by the author of the response,
-        2. calls that the event does not contain, and for which it has no earlier response,
+        2. calls that ``event`` does not contain, and to which ``event`` has no earlier response,
         3. calls of the response's tool,
         4. calls that the user has just approved or denied,
         5. calls with the fewest responses and, for a placeholder, the fewest placeholders,
@@ -379,7 +379,8 @@ class KnownCalls:
 
     def _begin_event(self, event: object) -> None:
         """Make ``event`` the current event. If the current event changes, clear the data about the calls of the
-        previous one."""
+        previous event.
+        """
         if event is not self._event:
             self._event = event
             self._counts = None

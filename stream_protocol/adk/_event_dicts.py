@@ -101,6 +101,7 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Return True for an event object of ADK. Always False for a dictionary, also for a subclass with an event's
-    attributes."""
+    """Return True for an event object of ADK. A dictionary is never an event object, even if its class has an event's
+    attributes.
+    """
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

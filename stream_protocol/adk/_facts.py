@@ -187,7 +187,7 @@ class LiveTurnEnd(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Shows that a call of the event waits for an approval or a credential."""
+    """A marker on an event: a call of the event waits for an approval or a credential."""
 
 
 class Compaction(NamedTuple):
@@ -199,8 +199,9 @@ class Compaction(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session. It removes the events of an invocation, and all later events before the rewind
-    itself."""
+    """A rewind of the session. It removes the events of an invocation, and all events between this invocation and the
+    rewind.
+    """
 
     invocation_id: str
 
@@ -270,7 +271,7 @@ class Posted(NamedTuple):
 
 
 class Steering(NamedTuple):
-    """Shows that the event is a steering message: the user sent it while the agent worked."""
+    """A marker on a steering message, a user message that was sent while the agent worked."""
 
     id: str
     """The id that the client gave the message."""

@@ -100,8 +100,8 @@ class _Places:
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits 0, so ``part`` and
         ``start`` may be ``None``. ``text``: the text in the range, if known.
 
-        A range that does not match the first part may be a range in the whole text, because ADK joins streamed parts.
-        Without ``text``, the whole text is searched only if exactly one part has text.
+        ADK joins streamed parts. So a range that does not match the first part is also searched in the whole text. If
+        ``text`` is ``None``, this second search needs an event with exactly one text part.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None

@@ -1,7 +1,7 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while the agent works. It is stored before the next model
-  call, and the assistant's message continues after it.
+- A steering message is a user message that a run receives while the agent works. The steering message is stored before
+  the next model call. Then the assistant's message continues.
 - A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
   neither yields nor stores posted events. This library converts and records them like partial events.
 - A nested event is an event of an agent that runs inside a tool call in a separate session, as with ``AgentTool``.

@@ -169,7 +169,9 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the content of this message is in another message, or in a later event that reports a failure."""
+        """True if the content of the task's newest message also comes in another message, or in a later event for a
+        failure.
+        """
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -238,8 +240,9 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the remote agent's requests for approvals and credentials. With these requests,
-    placeholder responses can be recognized. ``of_peer``: the remote agent's actions, as JSON."""
+    """Return ``actions`` with the remote agent's requests for approvals and credentials. The requests show which
+    function responses are only placeholders. ``of_peer``: the remote agent's actions, as JSON.
+    """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
@@ -281,7 +284,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Convert a part of an A2A artifact to the ADK part that ADK itself would create from it."""
+    """Convert a part of an A2A artifact to an ADK part, as ADK itself does."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

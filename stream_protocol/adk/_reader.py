@@ -220,7 +220,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
 
 
 def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
-    """Return the names of the part's fields that have content, separated by commas."""
+    """Return the names of all fields with content in this part, separated by commas."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 

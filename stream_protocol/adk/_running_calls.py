@@ -108,8 +108,6 @@ class RunningCalls:
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
         """Return one item for each function response of the event: the answered call, or ``None`` if the call is
         unknown. A call that was returned once is not returned again.
-
-        After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
         named = [(response.id, response.name or "") for response in event.get_function_responses()]
         taken: dict[tuple[str | None, str], Iterator[RunningCall]] = {}

@@ -1,4 +1,5 @@
-"""The channel of the current run: code inside a run adds events to the response through it, independently of ADK.
+"""The channel of the current run. Code inside a run uses the channel to add events to the response, independently of
+ADK.
 
 A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
 agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool

@@ -40,7 +40,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step of a message that wait for an output from the client."""
+    """In the last step of a message, find the tool calls that wait for an output from the client."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]

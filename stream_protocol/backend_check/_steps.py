@@ -1,4 +1,4 @@
-"""Steps that several checks share, and the names of the documents that define what the checks require."""
+"""Steps that several checks share, and the names of the documents with the rules for the checks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

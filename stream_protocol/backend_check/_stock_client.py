@@ -118,7 +118,7 @@ class Chat:
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each tool call of the last message that waits for approval. Changes the message like
+        """In the last message, approve or deny each tool call that waits for approval. Changes the message like
         ``addToolApprovalResponse``.
         """
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
@@ -127,7 +127,7 @@ class Chat:
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add a result to each tool call of the last message that waits for the client. Changes the message like
+        """In the last message, add a result to each tool call that waits for the client. Changes the message like
         ``addToolOutput``.
         """
         for call in client_calls(self.messages[-1]):
@@ -170,7 +170,7 @@ class Chat:
     ) -> AsyncIterator[ChatResponse]:
         """Context manager that sends the messages of the chat. Yields the response while it is running.
 
-        At its end, the connection is closed, as by the client's ``stop()``.
+        When the context ends, the connection is closed, as by the client's ``stop()``.
         """
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:

@@ -58,9 +58,10 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message whose id is in the response's ``start`` chunk, so that the response continues it.
-    ``last``: the client's last message. The response continues this message if its first content belongs to a call or
-    approval of the message. ``earlier``: the client's other messages. The response cannot change their calls.
+    ``continued``: the message that the response continues, because its id is in the response's ``start`` chunk.
+    ``last``: the client's last message. The response continues this message if the response's first content belongs to
+    a call or an approval in this message. ``earlier``: the client's other messages. The response cannot change their
+    calls.
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield a problem for each key of the chunk that the oldest supported clients refuse."""
+        """Yield a problem for each key that the oldest supported clients refuse in this chunk."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)
@@ -321,7 +322,7 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user. Then other calls may wait, too.
+        ``user_is_asked``: True if a call of the last step waits for the user. In this case, other calls may also wait.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

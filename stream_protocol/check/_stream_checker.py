@@ -44,7 +44,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the last SSE event of a stream that does not end in a blank line. The client ignores this event."""
+        """Check the last SSE event of a stream without a blank line at its end. The client ignores this event."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:

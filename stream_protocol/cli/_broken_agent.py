@@ -1,4 +1,4 @@
-"""The server of ``serve --reload`` while the agent cannot be loaded. It refuses all requests with 503."""
+"""The server of ``serve --reload`` while the agent cannot be loaded. This server refuses all requests with 503."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ def _printable_lines(lines: bytes) -> bytes:
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
     """Context manager that reserves stdout for the command's data. Yields the function that prints data on stdout.
 
-    All other output goes to stderr, because a loaded agent may print text at any time. This stays so until the process
-    ends.
+    All other output goes to stderr until the process ends, because a loaded agent may print text at any time.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it

@@ -153,8 +153,8 @@ class DocumentedCommand(click.Command):
 
     ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
     section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
-    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options such as
-    ``--inspect`` that this command lacks, because it always acts as if they were set.
+    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options that are always
+    in effect, such as ``--inspect``. The command does not offer these options.
     """
 
     context_class = HelpContext
@@ -298,7 +298,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard everything that is written to stdout from now on, and the output that is still buffered."""
+    """Discard all later output to stdout, and the output that is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -2,7 +2,7 @@
 changes.
 
 The parent process keeps the socket open, so new connections wait for the next child. Except on Windows, a child is
-forked from a process that has already loaded ADK, so it starts quickly.
+forked from a process that has already loaded ADK, so the child starts quickly.
 """
 
 from __future__ import annotations

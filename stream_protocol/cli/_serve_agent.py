@@ -80,7 +80,7 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Chat service that exports the last spans and metrics when it is closed, because the process may end immediately
+    """Chat service that exports the last spans and metrics when the service is closed. The process may end directly
     after that.
     """
 
@@ -96,7 +96,7 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
+    """The server of one agent, with the options of ``serve``. The object can be pickled for a child process."""
 
     target: str
     options: ServeOptions

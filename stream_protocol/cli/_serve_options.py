@@ -1,4 +1,4 @@
-"""The options of ``serve``. They come from the command line, and from ``pyproject.toml`` in the current folder."""
+"""The options of ``serve``, from the command line and from ``pyproject.toml`` in the current folder."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. It loads ADK, while the calling process continues."""
+    """Start the process from which workers are forked. This process loads ADK, while the calling process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -130,8 +130,8 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """Starts the workers, and replaces workers that die. After SIGTERM or SIGINT, it forwards the signal to the workers
-    and no longer replaces them.
+    """Starts the workers, and replaces workers that die. After SIGTERM or SIGINT, this object forwards the signal to
+    the workers, and no longer replaces workers.
     """
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
@@ -159,8 +159,8 @@ class _Workers:
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start the first worker alone, and wait until it serves. It creates the tables of the stores. If it ends, for
-        example because it cannot load the agent, exit with its exit code.
+        """Start the first worker alone, and wait until it serves. This worker creates the tables of the stores. If the
+        worker ends, for example because it cannot load the agent, exit with the worker's exit code.
         """
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:

@@ -44,7 +44,7 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Set ``is_live`` to True, because a model call without a stored result begins."""
+        """Set ``is_live`` to True. Called at the first model call without a stored result."""
         self.is_live = True
 
     @contextmanager

@@ -132,7 +132,9 @@ class DbosEngine:
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
-        """Set the deployment whose runs this engine finds. A deployment is an app, a session store and a run log."""
+        """Set the deployment of this engine: an app, a session store and a run log. The engine then finds only runs of
+        this deployment.
+        """
         self._deployment = deployment
 
     def prepare(self) -> None:
@@ -258,7 +260,7 @@ class DbosEngine:
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the unfinished runs that this process does not execute, as ``Engine.unfinished`` describes."""
+        """Return the unfinished runs, except runs that this process executes, as ``Engine.unfinished`` describes."""
         assert self._deployment is not None
         prefixes = run_prefixes(self._deployment) if chat is None else chat_prefixes(self._deployment, chat)
         look = partial(self._store.list_workflows_async, name=[RUN, OLDEST_RUN], load_output=False)
@@ -304,7 +306,7 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """The DBOS client for queries that must not wait. While the store is unreachable, it raises an error
+        """The DBOS client for queries that must not wait. While the store is unreachable, the client raises an error
         immediately.
 
         Model and tool calls use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use

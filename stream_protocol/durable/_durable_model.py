@@ -50,7 +50,7 @@ class ModelCallNames:
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a copy of the model that stores its responses during a durable run. The class of the model does not
+    """Return a copy of the model. The copy stores its responses during a durable run. The class of the model does not
     change.
     """
 

@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from stream_protocol.adk import RunningCalls, running_call
 from stream_protocol.durable._call_journal import UnfinishedCallError, current_calls
 from stream_protocol.serving.adk_runner import current_nested_call
+from stream_protocol.wire import RUN_STOPPED_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,7 +61,10 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
         async def run() -> str:
             try:
-                results.append(await tool.run_async(args=args, tool_context=tool_context))
+                if tool_context.is_aborted:  # the user has stopped the run while the start of the call was stored
+                    results.append({"error": RUN_STOPPED_TEXT})
+                else:
+                    results.append(await tool.run_async(args=args, tool_context=tool_context))
             except Exception as error:  # noqa: BLE001 - a tool may raise anything
                 raised.append(error)
                 return json.dumps({"raised": f"{type(error).__name__}: {error}"})

@@ -139,10 +139,9 @@ class KeptRun:
         return cls(record=record, version=version, log_id=log_id, format=number)
 
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
-        """Return the run with the states of its executions. ``attributes``: the DBOS attributes of the run's workflow.
+        """Return the run with the states of its executions, which are in the workflow's DBOS attributes.
 
-        The first execution has no attribute while it is running. Returns ``None`` if an attribute has a state that this
-        release does not know. A newer release may have stored this state, and the state may mean that the run has
+        Returns ``None`` for a state that only a newer release knows, because this state may mean that the run has
         ended.
         """
         noted = attributes or {}

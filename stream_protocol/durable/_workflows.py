@@ -101,6 +101,6 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever. The workflow of a run only marks the run as unfinished, even if no process executes the run."""
+    """Wait forever. A run is unfinished as long as its workflow is pending, so the workflow itself must not end."""
     await asyncio.Event().wait()  # the run is executed elsewhere, because DBOS numbers all operations in a workflow
     return ""

@@ -115,7 +115,7 @@ def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
     """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions of the streams on
-    the page. Only a finding for all these versions has the ``number`` of its chunk.
+    the page. A finding has the ``number`` of its chunk only if the finding applies to all these versions.
     """
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):

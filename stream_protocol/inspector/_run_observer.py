@@ -1,4 +1,4 @@
-"""Model calls and failures of a run, for developers, without secrets. They are not part of a recording."""
+"""Model calls and failures of a run, for developers, without secrets. A recording does not contain this data."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _answer(event: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Context manager: logs an exception instead of raising it, because it would make the run fail."""
+    """Context manager that logs an exception. The exception is not raised, so that the run does not fail."""
     try:
         yield
     except Exception:

@@ -161,8 +161,8 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
     """Yield the events of a turn with data from the turn's request: the user message's id, and the reasons of
     approvals. A ``ChatService`` stores this data on the same events.
 
-    Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: message ids that are
-    already used, to which the function adds the user message's id.
+    Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: the message ids that are
+    already used. The function adds the user message's id to this set.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]

@@ -102,7 +102,7 @@ class Playback:
         return chunks
 
     def stop(self) -> None:
-        """End the response like the response of a stopped run: close open parts, and send an ``abort`` chunk."""
+        """End the response like that of a stopped run: end the unfinished parts, and send an ``abort`` chunk."""
         if not self.ended:
             if self._player is not None:
                 self._player.cancel()

@@ -31,8 +31,8 @@ def only_allowed_hosts(
     allowed.
 
     If only this machine can reach the server, loopback names and ``allowed_hosts`` are allowed. If other machines or a
-    proxy can reach it, all names are allowed by default. With ``allowed_hosts``, only these names and loopback names
-    are then allowed. Raises ``StreamProtocolError`` for an invalid name.
+    proxy can reach the server, all names are allowed by default. With ``allowed_hosts``, only these names and loopback
+    names are then allowed. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)

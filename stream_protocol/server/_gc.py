@@ -1,5 +1,5 @@
-"""Excludes the objects that a server loads at its start from garbage collection, because every chat waits during a
-collection.
+"""Excludes long-lived objects from garbage collection: the objects that a server loads at its start. Every chat waits
+during a collection.
 """
 
 import gc
@@ -29,7 +29,7 @@ second threshold of 10, a single scan would visit 100,000 objects and take 40 ms
 
 
 async def tune_gc() -> None:
-    """Loads the modules that a run needs, and excludes all objects that now exist from garbage collection.
+    """Loads the modules that a run needs. Then excludes all existing objects from garbage collection.
 
     ADK loads about 200,000 objects, which stay until the process ends. Each full collection would scan them for 100 ms
     or more, while all chats wait. ADK loads many modules only at its first run. So this function runs an agent with a

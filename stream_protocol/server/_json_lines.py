@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 This library marks quotations of a chat in its own log records with ``Quoting``. Other packages may log a prompt, a
-reply or a tool's arguments, even in the text of an exception. So a message of another package is written without its
-arguments, and only if it is a literal in the source code.
+reply or a tool's arguments, even in the text of an exception. So a message of another package is written only if the
+message is a literal in the source code, and without its arguments.
 """
 
 import inspect
@@ -89,8 +89,8 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the record's message if it is a literal in the code that logs it. Returns ``None`` if it was created at
-    run time.
+    """Return the record's message if the message is a literal in the source code. Returns ``None`` for a message that
+    was created at run time.
     """
     frame = inspect.currentframe()
     while frame is not None:

@@ -30,8 +30,7 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 
 
 class StrictConnection(h11.Connection):
-    """h11 connection that refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two
-    declared lengths.
+    """h11 connection that also refuses bodies in tiny chunks, too many headers, and two declared lengths.
 
     A request may have both a ``Content-Length`` and a chunked body. h11 then uses the chunks, but a proxy may use the
     length. h11 and the proxy would disagree on where the next request begins (request smuggling). nginx and Node also

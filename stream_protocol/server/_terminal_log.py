@@ -29,10 +29,10 @@ def log_to_terminal(
     these warnings, and indented tracebacks below the errors.
 
     With ``"json"``, each record is printed as one line of JSON, with the ids of its chat, run, user and trace. The log
-    also has a line for the end of each run. No line quotes a chat. A message of another package is printed without its
-    arguments, and only if it is a literal in the source code. ``whole``: names of loggers whose records are printed
-    completely. Uncaught exceptions and Python's warnings also become lines of JSON. ``verbose`` adds this library's
-    debug records.
+    also has a line for the end of each run. No line quotes a chat. A message of another package is printed only if the
+    message is a literal in the source code, and without its arguments. ``whole``: names of loggers whose records are
+    printed completely. Uncaught exceptions and Python's warnings also become lines of JSON. ``verbose`` adds this
+    library's debug records.
 
     If the root logger already has a handler, ``"text"`` does nothing, so that the app's own setup stays. ``"json"``
     replaces the root logger's stream handlers.
@@ -94,8 +94,8 @@ def _beginning(record: logging.LogRecord) -> str:
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts in a record of this library that must not be redacted. For example, the id of a run looks like
-    an API key.
+    """In a record of this library, find the texts that must not be redacted. For example, the id of a run looks like an
+    API key.
     """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
@@ -105,7 +105,7 @@ def log_lost_errors() -> None:
     """Logs exceptions that end a thread or the process. Also logs exceptions that Python cannot raise, for example in
     ``__del__``.
 
-    The function does not replace hooks of other code.
+    If other code has set an exception hook, this hook stays.
     """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread

@@ -112,7 +112,7 @@ class ChatService:
         client tool, waits until the active run has ended.
 
         If this wait takes longer than ``stop_timeout``, the response begins without chunks, so that no client or proxy
-        times out. If the request is refused after that, the response is one ``error`` chunk.
+        times out. If such a request is then refused, the response is one ``error`` chunk.
 
         Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and neither starts nor
         interrupts a run.

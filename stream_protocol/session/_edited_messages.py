@@ -1,7 +1,7 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
 A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries cut the history to
-edit a message, and send the edited message as a new one. Or the browser tab has not loaded the newest messages. The
+edit a message, and send the edited message as a new message. Or the browser tab has not loaded the newest messages. The
 app's ``TruncatedHistory`` decides what the server does in both cases.
 """
 
@@ -147,9 +147,8 @@ def turn_to_rewind(
     """Return the first turn that a rewind must remove before a user message is stored; ``None`` if no rewind is needed.
     The rewind also removes all turns after the returned turn.
 
-    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. Raises ``ChatRequestError``
-    (409) if the turn to remove shares its invocation with a turn before it, because ADK can rewind only whole
-    invocations.
+    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. ADK can rewind only whole
+    invocations. So raises ``ChatRequestError`` (409) if the turn to remove shares its invocation with an earlier turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -169,8 +168,8 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
     """Return the first stored turn that is missing in the request's messages; ``None`` if no turn is missing.
 
     - A turn is missing if the request has no message of this turn or of a later turn.
-    - If the request has earlier user messages, and no earlier message is stored, the result is ``None``. These messages
-      are not from this session.
+    - If the request has user messages before its last message, but none of them is stored, the result is ``None``.
+      These messages are not from this session.
 
     Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """

@@ -292,9 +292,11 @@ class _PageTurn:
 
 
 def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a copy of an agent's card in which no question waits for the user.
+    """Return a copy of ``card``, the message of an agent inside a tool call. In the copy, no question waits for the
+    user.
 
-    ``questions``: the tool parts of the outer message. A waiting part of the card becomes equal to its outer part.
+    ``questions``: the tool parts of the chat's message. A waiting part of the card becomes equal to the chat's part for
+    this question.
     """
     closed = []
     for part in card["parts"]:
@@ -308,8 +310,9 @@ def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, A
 
 
 def _outer_part(part: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the outer part of a card's question. A card numbers equal ids by itself, so the same id may belong to a
-    different call, even to the call with the card. The agent, its branch, the tool and the arguments must match too."""
+    """Return the chat message's part for a question in a card, the message of an agent inside a tool call. A card has
+    its own ids, so equal ids do not suffice. The agent, its branch, the tool and the arguments must also match.
+    """
     same = [each for each in questions if _identity(each) == _identity(part)]
     return next((each for each in same if each["toolCallId"] == part["toolCallId"]), same[0] if same else part)
 

@@ -170,8 +170,9 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. If the file follows a tool result, it becomes a part of the result. A file that
-        ``read_file`` refuses is left out."""
+        """Add a file of the agent. A file that follows a tool result becomes a part of the result. A file that
+        ``read_file`` refuses is left out.
+        """
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -180,7 +181,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Add a message that the user sent while the agent worked, if it is valid."""
+        """Add a message that the user sent while the agent worked. An invalid message is left out."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]

@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The decisions about tool calls that the user sent in a request that the server refused."""
+    """The user's decisions about tool calls in a refused request."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
@@ -154,9 +154,10 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions about tool calls that the user sent in a refused request. Stored decisions are left out.
+    """Return the user's decisions about tool calls in a refused request. Stored decisions are left out.
 
-    If a request has neither a user message nor a new decision, the result is one decision: kind ``answer``, no call.
+    For a request without a user message and without new decisions, the result has one decision of the kind ``answer``,
+    which names no call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

@@ -110,7 +110,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event whose content only the client gets. The model does not read the content."""
+    """Return a copy of the event for the client only. The model does not read the copy's content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -121,8 +121,9 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client
     received directly after this content.
 
-    ``for_model``: True if the model reads the content. False for an agent inside a tool call. Also False if the agent
-    has a stored event that the client did not receive, because the model reads that stored event.
+    ``for_model``: True if the model reads the content. The model does not read the content of an agent inside a tool
+    call. It also does not read the content if the agent has a stored event that the client did not receive. The model
+    reads this stored event instead.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -149,8 +150,9 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this streamed part, because no stored event contains it. Always False for
-    calls and results of the provider's tools, because some models refuse a call without its result."""
+    """Return True if the model must read this streamed part, because no stored event contains it. Calls and results of
+    the provider's tools are never for the model, because some models refuse a call without its result.
+    """
     return not part.is_of_provider and part.kind not in stream.repeated
 
 

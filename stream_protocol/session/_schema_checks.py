@@ -26,8 +26,8 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
-    The path is empty if the field is unknown.
+    """Return the path of the answer's first field that does not match the schema; ``None`` if all fields match. The
+    path is empty if the error names no field.
 
     For an unusable schema, logs a warning and returns ``None``. Raises ``TooCostlyError`` for an answer that is too
     large to check.
@@ -67,8 +67,9 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the first field of the answer that does not match the schema. The path is empty if the
-    error names no field."""
+    """Return the path of the answer's first field that does not match the schema. The path is empty if the error names
+    no field.
+    """
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:

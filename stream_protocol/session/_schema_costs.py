@@ -305,8 +305,9 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema to which a ``$ref`` points. If there is no such schema, return ``True``, which is a schema
-        that matches every value."""
+        """Return the schema to which a ``$ref`` points. If there is no such schema, return ``True``: this schema
+        matches every value.
+        """
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

@@ -1,7 +1,7 @@
 """Finds how much of a stored assistant message a client has received.
 
-Another tab may have continued the message, or the client has read the history while a run was active. Such a client
-lacks the newest tool calls, and would fail on their outputs.
+Another tab may have continued the message, or the client may have read the history during a run. Such a client lacks
+the newest tool calls, and would fail on their outputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def count_seen_events(
     """Return the number of events in ``request_plan.past`` that the client has received; ``None`` for all.
 
     ``message``: the assistant message from the client. ``options``: the converter options of the chat. If the client
-    lacks calls, but has a newer call, the result is ``None``: the client has removed parts of the message.
+    lacks calls but has a newer call, the client itself has removed parts of the message. The result is then ``None``.
     """
     tools = {part["toolCallId"] for part in message["parts"] if is_tool_part(part)}
     parts: list[Any] = [*message["parts"]]

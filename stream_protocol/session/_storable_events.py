@@ -156,8 +156,9 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels. The text has extra
-    arrays around the value, so that ``orjson`` refuses too many levels."""
+    """Return plain JSON as text, inside some arrays; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels.
+    Because of the arrays, ``orjson`` refuses such a value.
+    """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
     try:

@@ -98,8 +98,9 @@ def _answers(request: ChatRequest) -> list[Any]:
 
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
-    """Return True if a repeated request gets the stored response of the turn. Return False if the agent must run again:
-    the stored response is incomplete, or the client wants a new response."""
+    """Return True if a repeated request gets the stored response of the turn. Return False if the agent must run again,
+    because the stored response is incomplete or the client wants a new response.
+    """
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1

@@ -166,7 +166,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Count the characters of a text that was added to the open part without streaming."""
+        """Count the characters of a text that was added to the current part without streaming."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -382,8 +382,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event differs from the streamed text only as ADK's planners change it. They remove tags, or
-    mark some texts as thoughts.
+    """Return True if all differences between the event and the streamed text are changes by ADK's planners. The
+    planners remove tags, or mark some texts as thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

@@ -110,7 +110,7 @@ class Conversion(Generic[T]):
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of the tool calls whose tools raised. These calls have no result."""
+        """The client ids of the tool calls whose tools raised an exception. These calls have no result."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
@@ -139,7 +139,7 @@ class Conversion(Generic[T]):
         chunk.
 
         Calls that wait for the user or the client stay open for a later answer. ``stopped``: True if the server has
-        stopped the run. Then these calls also end.
+        stopped the run. In this case, these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
@@ -279,9 +279,9 @@ class StreamProtocolConverter:
     ``past``: the message's earlier events, if the response continues a message, for example after an approval. From
     these events, the converter reads calls, ids, sources and usage, but it returns no chunks for them.
 
-    ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. If the id of a
-    new call is in ``taken_ids`` or was already used in this message, the call gets the id ``<id>.2``, ``<id>.3``, and
-    so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+    ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. A new call
+    whose id is in ``taken_ids`` or in this message gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id
+    in ADK gets ``call_0``, ``call_1``, and so on.
 
     The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. To hide these
     calls, pass the names of their tools in ``hidden_tools``.

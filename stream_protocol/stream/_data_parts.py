@@ -101,8 +101,8 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Returns False if the client will not store a part: the part is transient, or
-        none was written.
+        """Write the data part of a widget. Returns False if the client stores no part, because the part is transient or
+        was not written.
         """
         payload = widget.payload
         match payload:

@@ -14,7 +14,7 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 class AgentRunError(Exception):
     """A failure that ADK reported in the fields ``error_code`` and ``error_message`` of an event, without an exception.
 
-    The error has a code, a message or both. For example, it has no code if a remote agent cannot be reached.
+    The error has a code, a message or both. For example, the error has no code if a remote agent cannot be reached.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:

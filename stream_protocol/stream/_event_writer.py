@@ -123,7 +123,7 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the chunk for an event that only continues the open text or thought.
+        """Return the chunk for an event that only continues the current text or thought.
 
         For any other event, returns ``None`` and changes nothing: pass the event to ``add``. Before the call,
         ``sink.queue`` must be empty.
@@ -215,6 +215,8 @@ class EventWriter(Generic[T]):
 
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
         self.responses.add_delegation(facts.event)
+        if self._speaker is not None:
+            self._write_artifacts(self._speaker)
         self._speaker = self.authors.get(facts.speaker)
         return self._speaker
 

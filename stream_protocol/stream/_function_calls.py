@@ -70,9 +70,9 @@ class FunctionCalls:
         """Process a function call of a complete event. Does nothing for a call that an earlier complete event
         contained.
 
-        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
-        Then only calls that wait for the user or the client get a part in the message. The output of the outer call
-        shows all other calls.
+        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call. In
+        this case, only calls that wait for the user or the client get a part in the message. The output of the outer
+        call shows all other calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = self._registry.streamed(speaker, complete, ids)
@@ -162,7 +162,7 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return the fields of a credential request that a browser may receive. ``functionCallId`` is the client's id
+        """Return those fields of a credential request that a browser may receive. ``functionCallId`` is the client's id
         of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
@@ -170,7 +170,7 @@ class FunctionCalls:
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the tool call that needs the credential. ``visible``: the fields of the credential request that a
+        """Return the tool call that needs the credential. ``visible``: those fields of the credential request that a
         browser may receive.
         """
         author, branch, _ = speaker

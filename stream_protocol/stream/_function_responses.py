@@ -96,7 +96,7 @@ class FunctionResponses:
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in a user event. They may answer calls of any agent.
+        """Process the function responses in a user event. The responses may answer calls of any agent.
 
         The text of the event is not written, because the client sent this text.
         """
@@ -212,8 +212,8 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event of an agent inside the tool call ``call``. ``asks``: True if the event asks the user. Then
-        the call waits for the answer.
+        """Process an event of an agent inside the tool call ``call``. ``asks``: True if the event asks the user. In
+        this case, the call waits for the answer.
         """
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
@@ -226,8 +226,8 @@ class FunctionResponses:
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write a preliminary output of the tool call inside which the event's agent runs, so that the next step can
-        begin before the agent ends. Does nothing if there is no such call.
+        """Write a preliminary output of the tool call that contains the event's agent. The next step can then begin
+        before the agent ends. Does nothing if there is no such call.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find

@@ -38,8 +38,8 @@ class InnerAgents:
         """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch
         contains the id of this call.
 
-        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for events of a
-        task-mode agent that follow its question to the user.
+        Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for events of a task-mode
+        agent after its question to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -69,10 +69,10 @@ class InnerAgents:
         self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
-        """Show an event of an agent that runs inside a tool call and uses the outer session.
+        """Show an event of an agent that runs inside a tool call and uses the session of the chat.
 
-        ``asks``: True if the event asks the user. Then the method returns the agent's message so far, for a preliminary
-        output; otherwise ``None``.
+        ``asks``: True if the event asks the user. In this case, the method returns the agent's message so far, as a
+        preliminary output. Otherwise it returns ``None``.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])

@@ -65,7 +65,7 @@ class NestedMessage:
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
         """``call_id``: the client's id of the tool call, which is also the id of the agent's message. ``answerable``:
-        True if the agent can wait for the user's answers, because it uses the outer session.
+        True if the agent uses the session of the chat, and so can wait for the user's answers.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -84,8 +84,9 @@ class NestedMessage:
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Keep a complete event, from which the final message is built later. Used for an agent that runs in the
-        session of the chat."""
+        """Keep a complete event, from which the final message is built later. Call this method only for an agent that
+        runs in the session of the chat.
+        """
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
@@ -103,7 +104,9 @@ class NestedMessage:
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Remove and return the transient data parts. They are not stored in the message, and are sent separately."""
+        """Remove and return the transient data parts. Transient parts are not stored in the message, and are sent
+        separately.
+        """
         taken, self._transient = self._transient, []
         return taken
 

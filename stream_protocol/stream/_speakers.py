@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """The writer of an author that has no open part: every call raises ``AssertionError``."""
+    """The writer of an author that is writing no part: every call raises ``AssertionError``."""
 
     __slots__ = ()
 
@@ -131,7 +131,7 @@ class UnconfirmedStream:
 
 @dataclass(slots=True, eq=False)
 class AuthorStream:
-    """An author's open part, and the parts that the author has streamed in its current model response."""
+    """The part that an author is writing, and the parts that the author has streamed in its current model response."""
 
     key: SpeakerKey
     _sink: Sink[Any]
@@ -150,7 +150,8 @@ class AuthorStream:
     speech: PrefixHash | None = None
     """The pieces of the agent's current utterance in a live run."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Artifacts of events without content. They are written after the content."""
+    """Artifacts of events without content. They are written after the author's next content, which may be streamed
+    already, or before the event of another author."""
     streaming_calls: tuple[ToolCall, ...] = ()
     """The current response's calls without a complete event."""
     unfinished_calls: tuple[ToolCall, ...] = ()
@@ -211,7 +212,7 @@ class AuthorStream:
             self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Set the thought signature of the open part."""
+        """Set the thought signature of the part that the author is writing."""
         if self.kind is not None:
             self._signature = signature
         if self.streamed.kept is not None:
@@ -219,7 +220,7 @@ class AuthorStream:
             self.streamed.kept.sign(signature)
 
     def close(self) -> None:
-        """End the open part, if there is one."""
+        """End the part that the author is writing, if there is one."""
         if self.kind is None:
             return
         # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
@@ -308,7 +309,7 @@ class UnconfirmedStreams:
 
 
 class Authors(Generic[T]):
-    """The authors of a response, with the open part of each author."""
+    """The authors of a response, with the part that each author is writing."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 

@@ -11,11 +11,11 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
   an endless loop. So the server adds an empty step.
 - If a call waits for an answer, preliminary outputs of other calls in the same step become final: see
   ``blocking_interims``.
-- If the client sends the output of an approved call, the call's state ``approval-responded`` must change: see
-  ``after_approval``.
+- If the client sends the output of an approved call, the server writes the call's input again. Otherwise an auto-send
+  helper would loop: see ``after_approval``.
 
 A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
-all text parts. If a tool input continued after ``start-step``, the client would show two parts for it.
+all text parts. If a tool input continued after ``start-step``, the client would show two parts for this input.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Steps:
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """End the author's open part. Start a new step if the next content needs one.
+        """End the part that the author is writing. Start a new step if the next content needs one.
 
         A new step normally waits for all running tool calls, because they may still need approval. The step for a
         credential request does not wait, because the client cannot send an answer from a step with a running call. No
@@ -131,7 +131,9 @@ class Steps:
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message. Does nothing while a part is open or a call has no result."""
+        """End the current step before a steering message. Does nothing while a part is unfinished or a call has no
+        result.
+        """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 
@@ -145,7 +147,7 @@ class Steps:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
         An empty step is added if all calls of the last step have a result. ``ending``: the type of the response's last
-        chunk. After some types, clients do not call the helpers, so no step is added.
+        chunk. No step is added after a type such as ``error``, because clients then do not call the helpers.
 
         Returns the message metadata to write next. After an empty step, this is never ``None``, because the client
         stores an empty step only together with metadata.

@@ -89,8 +89,8 @@ def iter_chunks(
     """Return the chunks of a run. ``events``: a synchronous iterable. All other arguments, and the errors, are those of
     ``stream_chunks``.
 
-    If ``events`` is a list or tuple, the run counts as completed. Then calls that start task-mode agents are recognized
-    and hidden.
+    If ``events`` is a list or tuple, the run counts as completed. In this case, calls that start task-mode agents are
+    recognized and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -133,8 +133,8 @@ def iter_stored_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries become ADK events in ``past``, and in ``events`` if it
-    is a list or tuple.
+    """Return ``past``, ``events`` and the settings. Dictionaries in ``past`` become ADK events. If ``events`` is a list
+    or tuple, its dictionaries also become ADK events.
     """
     warn = WarnOnce()
     check_iterable("past", past, "events")

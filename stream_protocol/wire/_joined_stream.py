@@ -32,8 +32,8 @@ class JoinedStream:
 
     Deltas and preliminary outputs of several parts may be mixed. At any other chunk, joining starts anew.
 
-    Input deltas of a call that began in an earlier step are not joined, because the client shows the first of them only
-    when the second arrives.
+    Input deltas of a call from an earlier step are not joined, because the client shows the first delta only when the
+    second arrives.
     """
 
     def __init__(self) -> None:

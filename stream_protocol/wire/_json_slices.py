@@ -3,8 +3,8 @@
 For a text of 30 MiB within the limits of this module, ``orjson.loads`` blocks all threads for up to 0.6 s. Parsing in
 slices blocks the event loop for at most 0.09 s at a time.
 
-This module finds the commas and brackets, and orjson parses the text between them. It parses a list, object or string
-of more than ``PIECE`` bytes in pieces.
+This module finds the commas and brackets, and orjson parses the text between them. A list, object or string of more
+than ``PIECE`` bytes is parsed in pieces.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ need them.
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    The escapes do not change the value of a line of JSON.
+    A line of JSON still has the same value after this change.
     """
     return _CONTROLS.sub(_escape, text)
 

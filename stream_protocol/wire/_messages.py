@@ -5,7 +5,7 @@ Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``
 value is ``null`` counts as absent.
 
 The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
-It comes from a browser, so do not trust it.
+The content comes from a browser, so do not trust it.
 """
 
 import json

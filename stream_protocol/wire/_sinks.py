@@ -303,7 +303,7 @@ class _SseDeltas(DeltaWriter[bytes]):
 
 
 class TransformedSink(Sink[T]):
-    """Sink that passes each chunk to an app's hook, and then writes the chunks that the hook returns to another sink.
+    """Sink that passes each chunk to an app's hook. The hook returns chunks, which are written to another sink.
 
     If the hook raises an exception, the caller of the converter gets this exception. After that, the sink writes chunks
     without calling the hook. So the response can still be ended.

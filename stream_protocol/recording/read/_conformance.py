@@ -53,8 +53,7 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field of an entry whose value should be an object, but is not; ``None`` if there is
-    none."""
+    """Return the path of an entry's first field that lacks the required object; ``None`` if there is no such field."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)

@@ -5,7 +5,7 @@ field ``actions`` is pickled, and unpickling can execute code. So this module re
 ``actions``.
 
 If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the event's
-``actions``. This module recognizes it by the approval request, which is a separate event.
+``actions``. This module recognizes a placeholder by the approval request, which is a separate event.
 """
 
 import pickletools
@@ -129,7 +129,9 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is its newest approval request."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event. If the event has placeholder results, add ``actions`` that mark them."""
+        """Read the next event. If the event has results of calls that still wait for approval, add ``actions`` that
+        mark these results as placeholders.
+        """
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))

@@ -72,8 +72,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user as long-running. Mark responses to calls that wait for the user as
-    placeholders.
+    """Mark the calls with which ADK asks the user as long-running. If a call still waits for the user, mark the
+    response to this call as a placeholder.
 
     A question or an answer without an id gets an id. The user becomes the author of an answer to a question. If the
     author of a tool's response is not an agent, the last agent before the response becomes the author.
@@ -110,7 +110,7 @@ class _Question:
 
 
 class _Questions:
-    """The calls of a conversation with which ADK asks the user."""
+    """ADK's questions to the user in a conversation. Each question is a call."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())

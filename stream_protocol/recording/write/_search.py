@@ -270,7 +270,7 @@ class Search:
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
 
-        ``credentialKey`` gets a placeholder, because ADK computes the key if it is missing.
+        ``credentialKey`` becomes a fixed text. ADK would compute a missing key.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():

@@ -138,7 +138,9 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the type of a message part with a text, and True for a thought. Returns ``None`` for any other item."""
+    """Return a pair for a message part with a text: the part's type, and True if the text is a thought. Returns
+    ``None`` for any other item.
+    """
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 

@@ -120,7 +120,9 @@ class _Search:
 
 
 def _may_be_searched(folder: Path) -> bool:
-    """Return False for system folders and for the parents of the user's home. They may contain files of other users."""
+    """Return False for system folders and for the parents of the user's home. Such folders may contain files of other
+    users.
+    """
     real = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(Path("~").expanduser()))
     return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)

@@ -144,8 +144,8 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call it and return the result. Raises
-    ``_NotATargetError`` if it cannot be called without arguments, or returns no target.
+    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call ``found`` and return the result.
+    Raises ``_NotATargetError`` if ``found`` cannot be called without arguments, or returns no target.
     """
     if isinstance(found, TARGETS):
         return found

@@ -108,9 +108,8 @@ class NestedCall:
         """Adds an event of the nested agent to the response. Also keeps the event for the session, unless it is
         partial.
 
-        The app's plugins have already changed the event. After a stop of the run, most events are dropped. An event is
-        still added if its tool responses contain the events of a deeper nested agent, but without the tools' outputs
-        (``stopped_responses``).
+        The app's plugins have already changed the event. After a stop of the run, only events with the stored events of
+        a deeper nested agent are added. The tools' outputs are removed from them (``stopped_responses``).
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -141,8 +140,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets ``kept`` to the value of an earlier execution of this run. Needed after a crash, if the run is repeated
-        but the nested agent is not.
+        """Sets ``kept`` to the value of an earlier execution of this run. Call this method after a crash, if the run is
+        repeated but the nested agent is not.
         """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]

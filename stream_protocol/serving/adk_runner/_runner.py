@@ -158,7 +158,8 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent with a live model: a model whose name shows that it supports only live (bidirectional) runs.
+    """Find an agent with a live model, which supports only live (bidirectional) runs. Live models are recognized by
+    their names.
 
     Returns the names of the agent and the model, or ``None``. ADK and Gemini would refuse such a model only at the
     first request.
@@ -182,8 +183,8 @@ def announces_user_message(root: BaseNode) -> bool:
 def resumed_agent(runner: Runner, author: str) -> str:
     """Return the name of the agent that ADK resumes after the user has answered a tool call of the agent ``author``.
 
-    In a workflow or a resumable app, this is the root agent. If another agent has delegated a task to ``author``, it is
-    this other agent. Otherwise it is ``author``.
+    In a workflow or a resumable app, ADK resumes the root agent. If another agent has delegated a task to ``author``,
+    ADK resumes the other agent. Otherwise, ADK resumes ``author``.
     """
     root = runner.agent
     resumable = runner.resumability_config

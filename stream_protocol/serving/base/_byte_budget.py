@@ -103,8 +103,8 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. Holds no bytes for the
-        caller.
+        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. The bytes are not reserved: call
+        ``take`` next.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -112,8 +112,8 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes of this share to a new ``ByteShare``, and return it. Used for a response that is sent after
-        the ``with`` block of this share has ended.
+        """Move all bytes of this share to a new ``ByteShare``, and return it. Call this method for a response that is
+        sent after the ``with`` block of this share has ended.
         """
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)

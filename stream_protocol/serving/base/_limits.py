@@ -190,10 +190,11 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store. Reads above the limit wait in order.
+    """Limiter for the concurrent reads of a store by one user, and by all users of the worker. Further reads wait in
+    order.
 
     Without the limiter, a thousand reads of one user would delay all other users on the event loop. ``per_worker``: the
-    maximum for all users together; ``None`` for no limit.
+    limit for all users together; ``None`` for no limit.
     """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:

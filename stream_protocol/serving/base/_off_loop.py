@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
 Examples are planning a request and reading a session. Such work usually takes less than a millisecond. With 20 MiB of
-files or thousands of events, it takes a second.
+files or thousands of events, such work takes a second.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from pathlib import Path
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
-    folder, or if its name is too long.
+    """Return True if the path is a file. Also returns False if the path cannot be checked, for example because the name
+    is too long or the folder is unreadable.
     """
     try:
         return path.is_file()

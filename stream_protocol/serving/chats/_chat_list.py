@@ -85,9 +85,9 @@ async def list_chats(
 ) -> ChatListPage:
     """Returns one page of the list of chats. Each chat has ``running=False``; the caller sets the correct value.
 
-    Each chat is on only one page, even if it changes between two pages. Titles are read from the state of the sessions.
-    Sessions that other programs have created have no title there. For the newest ``MAX_LOADED`` of these sessions, the
-    title is read from the events.
+    Each chat is on only one page, even if the chat changes while the pages are read. Titles are read from the state of
+    the sessions. Sessions that other programs have created have no title there. For the newest ``MAX_LOADED`` of these
+    sessions, the title is read from the events.
 
     Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """

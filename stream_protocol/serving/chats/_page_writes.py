@@ -59,7 +59,7 @@ class PageWrites:
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """Return the values that no run has applied, by state key. They count as applied only after ``settle``."""
+        """Return the values that no run has applied, by state key. They stay unapplied until ``settle`` is called."""
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 

@@ -1,7 +1,7 @@
 """Durable runs: if the worker of a run dies, another worker executes the run again.
 
-An orphaned run is an unfinished run of a dead worker. To recover it, a worker executes it again, or only stores its
-end.
+An orphaned run is an unfinished run of a dead worker. To recover the run, a worker executes the run again, or only
+stores the run's end.
 
 Where to change what:
 

@@ -236,7 +236,7 @@ class Engine(Protocol):
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the unfinished runs of the deployment that this process does not execute. Runs that this release
+        """Return the deployment's unfinished runs, except runs that this process executes. Runs that this release
         cannot read are omitted. ``chat``: return only the runs of this chat.
         """
 

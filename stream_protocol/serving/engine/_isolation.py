@@ -35,8 +35,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. First waits while new runs must wait for a suspect (a run that may crash
-        its worker), or until ``stopped`` is set.
+        """Context manager for an ordinary run. First waits while a suspect (a run that may crash its worker) needs this
+        worker alone. Setting ``stopped`` ends the wait.
         """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
@@ -50,7 +50,7 @@ class Isolation:
 
         First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
         may start after another ``ServiceTimes.alone`` seconds. ``let_in``: function that is called before new runs may
-        start. It must not raise an exception.
+        start. ``let_in`` must not raise an exception.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

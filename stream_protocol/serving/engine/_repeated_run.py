@@ -72,15 +72,15 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the texts of interrupted model calls that are only in the run log, and return their events. Later calls
-        return no events.
+        """The texts of interrupted model calls may be only in the run log. Store such texts as events, and return the
+        events. Later calls return no events.
 
         ``taken``: events with stored texts that the response does not yet contain.
         """
         if self._has_shown_all:
             return []
         self._has_shown_all = True
-        parts = (part for event in taken for part in read(event).parts)
+        parts = (part for event in (*taken, *self._sessions.unrepeated) for part in read(event).parts)
         again = [*texts_in([*self._response.events()]), *(part.text for part in parts if isinstance(part, Text))]
         unfinished = unfinished_texts(self._logs, again, author=author, invocation_id=invocation_id)
         for event in unfinished:

@@ -42,7 +42,7 @@ class ResumedSessions(DelegatingSessions):
     """The session service of a run that is executed again. The run reads the session without the events of its earlier
     executions.
 
-    If a new event equals a stored event of an earlier execution, the new event is not stored, and gets the id of the
+    A new event that equals a stored event of an earlier execution is not stored. The new event gets the id of the
     stored event. ``stored``: the session with all events in the store.
     """
 
@@ -129,6 +129,11 @@ class ResumedSessions(DelegatingSessions):
         )
 
     @property
+    def unrepeated(self) -> tuple[Event, ...]:
+        """The stored events of earlier executions that this execution has not yet repeated."""
+        return (*self._earlier,)
+
+    @property
     def found(self) -> Session:
         return self._copy()
 
@@ -136,8 +141,8 @@ class ResumedSessions(DelegatingSessions):
         """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
         The previous worker may be paused instead of dead. This event makes its copy of the session outdated. If the
-        previous worker reads the session again, it finds the event: see ``is_overtaken``. ``execution``: the id of the
-        new execution in the run log.
+        previous worker reads the session again, the worker finds the event: see ``is_overtaken``. ``execution``: the id
+        of the new execution in the run log.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)

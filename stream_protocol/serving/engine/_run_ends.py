@@ -113,8 +113,8 @@ def log_absence(text: str, error: Exception) -> None:
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of a run of a dead worker; ``None`` if neither the engine nor the run log contains an end.
 
-    If one execution was stopped and another has failed, returns the end of the stopped one. ``log``: the SSE events of
-    the last execution.
+    If one execution was stopped and another has failed, returns the end of the stopped execution. ``log``: the SSE
+    events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)

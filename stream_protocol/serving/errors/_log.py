@@ -42,7 +42,7 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def is_new(record: logging.LogRecord) -> bool:
-    """Logging filter. Returns False for a record in which a library repeats an error that ``log_error`` logs."""
+    """Logging filter. Returns False for a library's record about an error that ``log_error`` also logs."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not create
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)

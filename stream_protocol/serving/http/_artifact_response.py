@@ -2,7 +2,7 @@
 
 A model or a tool may create HTML with scripts, an SVG, or a file with a wrong media type. So the headers forbid the
 browser to run scripts in an artifact, and to guess another media type. The browser shows only images (but not SVG),
-audio, video and plain text. It downloads all other files.
+audio, video and plain text. The browser downloads all other files.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 def artifact_base(request: Request, path: str | None) -> str | None:
     """Return the start of the URLs of artifacts. ``path``: the path of the chat endpoint.
 
-    For a page of the same origin, this is only the path, which also works behind a proxy. For a page of another origin,
-    it is a complete URL. Returns ``None`` if ``path`` is ``None``, or if the request has an ``Authorization`` header: a
-    browser does not send this header when it loads an image.
+    For a page of the same origin, the result is only the path, which also works behind a proxy. For a page of another
+    origin, the result is a complete URL. Returns ``None`` if ``path`` is ``None``. Also returns ``None`` for a request
+    with an ``Authorization`` header, because a browser does not send this header when it loads an image.
     """
     if path is None or "authorization" in request.headers:
         return None

@@ -162,8 +162,8 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the active run of a chat. The status is 202, even if no run is active. It is 404 if this user has no
-        such chat.
+        """Stops the active run of a chat. The status is 202, even if no run is active. The status is 404 if this user
+        has no such chat.
         """
         await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
@@ -232,8 +232,8 @@ class ChatEndpoints:
         """Writes session state that the client shares with the agent.
 
         The body is an object with the keys that change and their new values. The response is the new state: ``{"state":
-        {…}}``. The status is 404 if this user has no such chat. It is 413 or 422 for values that ``SharedState`` does
-        not allow.
+        {…}}``. The status is 404 if this user has no such chat. The status is 413 or 422 for values that
+        ``SharedState`` does not allow.
         """
         await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)

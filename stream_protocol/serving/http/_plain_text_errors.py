@@ -33,8 +33,8 @@ def plain_text_errors(
     with the text that ``error_text`` returns. The default ``error_text`` does not show the exception. An
     ``HTTPException`` is not caught, because only the app's own hooks raise it.
 
-    All responses of the endpoint get security headers. They forbid browsers to show the response in a frame, and to
-    guess another media type.
+    All responses of the endpoint get security headers. These headers forbid browsers to show the response in a frame,
+    and to guess another media type.
     """
     return _with_error_responses(endpoint, error_text, PlainTextResponse)
 

@@ -202,7 +202,7 @@ def _declared_length(request: Request) -> int:
 def _require_json(request: Request) -> None:
     """Raise ``ChatRequestError`` (415) for media types other than JSON, and for compressed bodies.
 
-    JSON protects against foreign pages: a page of another origin can send it only after a CORS preflight.
+    This protects against foreign pages, because a page of another origin can send JSON only after a CORS preflight.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):

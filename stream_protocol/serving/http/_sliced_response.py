@@ -30,10 +30,10 @@ LEVELS_OF_PARTS: Final = 4
 
 
 class SlicedResponse(Response):
-    """Sends a large body in slices. Each slice is sent after the client has read most of the previous one.
+    """Sends a large body in slices. Each slice is sent after the client has read most of the previous slice.
 
     ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: the share of the memory
-    limit that the body takes. It is released when the response ends, also after a disconnect.
+    limit that the body takes. This memory is released when the response ends, also after a disconnect.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:

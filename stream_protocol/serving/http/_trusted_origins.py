@@ -8,7 +8,7 @@ Four parts together refuse requests of foreign pages:
 
 - This module refuses changes. ``admit`` checks requests to all routes: chats, Inspector, replay server and
   ``/metrics``. ``admit_headers`` checks requests of other frameworks.
-- ``_cross_origin`` decides about reads. It responds to preflights, and adds the CORS headers to other responses.
+- ``_cross_origin`` decides about reads: it responds to preflights, and adds the CORS headers to other responses.
 - ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
 - ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """
@@ -65,8 +65,9 @@ def permission_of(
     """Return the kind of requests that pages of ``origin`` may send: with or without cookies. Returns ``None`` if these
     pages must not send requests.
 
-    If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, they must not.
-    ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP method ``method``.
+    If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, the pages must
+    not send cookies. ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP
+    method ``method``.
     """
     by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:

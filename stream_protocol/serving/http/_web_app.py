@@ -86,9 +86,9 @@ def create_app(
     ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
     ``"interrupt"``.
 
-    The page loads nothing from other servers. Without suggestions, it lists the agent's tools. ``"queue"`` sends the
-    message after the response. ``"steer"`` gives the message to the running agent. ``"interrupt"`` stops the run, and a
-    new run answers the message.
+    The page loads nothing from other servers. Without suggestions, the page lists the agent's tools. ``"queue"`` sends
+    the message after the response. ``"steer"`` gives the message to the running agent. ``"interrupt"`` stops the run,
+    and a new run answers the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

@@ -1,7 +1,7 @@
 """Provides ``RequestLifecycle``: the states of one chat request, and the transitions between them.
 
 Each state has one method, which returns the next state: see ``TRANSITIONS``. In any state, the request can be refused
-with ``ChatRequestError``. It then loses its claim, the right to begin a run in the chat.
+with ``ChatRequestError``. A refused request loses its claim, the right to begin a run in the chat.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request must wait for long, the response begins without chunks. If the request is refused after that, the
+        If the request must wait for long, the response begins without chunks. If such a request is then refused, the
         response is one ``error`` chunk.
         """
         if await self._advance():

@@ -89,8 +89,8 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the events from index ``position`` on, up to ``PIECE_BYTES`` in total. A larger event is returned
-        alone.
+        """Returns the events from index ``position`` on, up to ``PIECE_BYTES`` in total. An event above this size is
+        returned alone.
         """
         return first_piece(self._tail, position - self._tail_begin)
 
@@ -103,7 +103,9 @@ class EventList:
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """Return the events from index ``begin`` on, up to ``PIECE_BYTES`` in total. A larger event is returned alone."""
+    """Return the events from index ``begin`` on, up to ``PIECE_BYTES`` in total. An event above this size is returned
+    alone.
+    """
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])

@@ -64,7 +64,7 @@ async def post_through(
 ) -> bytes | None:
     """Send a message to a run of another worker, and return the reply; ``None`` if the run ends without a reply.
 
-    The message is sent again every ``renewal_interval`` seconds, because a fail-over of the store may lose it.
+    The message is sent again every ``renewal_interval`` seconds, because a fail-over of the store may lose the message.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

@@ -76,14 +76,14 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """Seconds after the last renewal for which a worker relies on its lease. Readers wait equally long for a worker
+        """Seconds for which a worker relies on its lease after the last renewal. Readers wait equally long for a worker
         that seems dead.
         """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds of failed renewals after which a worker ends the run.
+        """Seconds for which all renewals may fail before a worker ends the run.
 
         A run survives if the store is unreachable for less than a third of ``lease``.
         """
@@ -91,14 +91,14 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal during which a worker can restore an expired lease. The store keeps fencing
-        tokens for longer, so a worker cannot take the chat from a newer run.
+        """Seconds after the last renewal during which a worker can restore an expired lease. A worker cannot take the
+        chat from a newer run, because the store keeps the number of the newest run for longer.
         """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """Milliseconds for which the store keeps the newest fencing token of a chat."""
+        """Milliseconds for which the store keeps the newest fencing token of a chat: see ``RunStore``."""
         return _milliseconds(self.lease * 4)
 
     @property
@@ -113,7 +113,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
-    """The data of a run that never changes."""
+    """The unchanging data of a run."""
 
     chat: str
     run_id: str
@@ -225,21 +225,21 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the fencing token of the run. If another run holds the lease,
-        raises ``ChatTakenError`` with the ``RunInfo`` of that run.
+        """Gives the lease of a chat to a run, and returns the run's fencing token: a number above the tokens of all
+        earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` for
-        a free chat.
+        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` if no run holds
+        the lease.
         """
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
-        If a fail-over has lost the lease, the store writes the lease again. It also replaces the lease of an older run.
-        Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop that came
-        while the lease was lost. The stored phase ``closed`` does not change.
+        If a fail-over has lost the lease, the store writes the lease again. The store also replaces the lease of an
+        older run. Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop
+        that came while the lease was lost. The stored phase ``closed`` does not change.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.
@@ -286,8 +286,8 @@ class RunStore(Protocol):
 
         The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
 
-        ``stop_id``: if not empty, the id of this stop. The store keeps it for ``STOP_SECONDS``, even if the chat has no
-        run. A full store may lose the id, but must stop the run.
+        ``stop_id``: if not empty, the id of this stop. The store keeps this id for ``STOP_SECONDS``, even if the chat
+        has no run. A full store may lose the id, but must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:

@@ -102,12 +102,12 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run. If the chat already has an active run, returns that run instead.
 
-        First waits for the end of an active run that is stopping, or that may have lost its worker. Also waits if the
+        First waits for the end of an active run that is stopping, or whose worker may be dead. Also waits if the
         session store lacks the chat, because the active run may belong to another deployment. ``waiting``: counts this
         request toward the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
-        ``request``: ``None`` for a change of the chat without a run. ``since_stop``: see ``Run``. ``begins_run``: False
-        to find only an active run with the same idempotency key.
+        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: False
+        to only search for an active run with this idempotency key.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, or after ``close``. With
         ``begins_run=False``, also raises this error if no run with this key is active.
@@ -153,8 +153,8 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events that the run of a dead worker has written. Returns an empty list if they are deleted,
-        or if the run log is unreachable.
+        """Returns the SSE events that the run of a dead worker has written. Returns an empty list if the events are
+        deleted, or if the run log is unreachable.
         """
         try:
             return await self._run_log.written(self._name(key), run_id)

@@ -41,8 +41,8 @@ class NotRecordedError(Exception):
 class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored.
 
-    Use a claim in a ``with`` statement, which releases it at the end unless ``start`` was called. ``release``: function
-    that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    Use a claim in a ``with`` statement, which releases the claim at the end unless ``start`` was called. ``release``:
+    function that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:

@@ -202,10 +202,10 @@ class Run:
     ) -> None:
         """Reads the events of the agent to the end, and writes the response. Must be called in a separate task.
 
-        If the run was already stopped, it still reads the events, so that ADK stores the user's message.
+        If the run was already stopped, the events are still read, so that ADK stores the user's message.
 
-        ``is_recovered_after``: function that gets the exception of a failed run. It returns True if another worker
-        recovers the run.
+        ``is_recovered_after``: function that gets the exception of a failed run. The function returns True if another
+        worker recovers the run.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -239,7 +239,7 @@ class Run:
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
         """Return True if the run may still store its input. A stopped run may still store a user message. Of the user's
-        answers to tool calls, it stores only denials.
+        answers to tool calls, a stopped run stores only denials.
         """
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 

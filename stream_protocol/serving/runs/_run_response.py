@@ -40,8 +40,8 @@ events."""
 
 
 class RunResponse:
-    """The response of one run. It begins with the first event of the run. If the run has no event, the response begins
-    when the run ends.
+    """The response of one run. The response begins with the first event of the run. If the run has no event, the
+    response begins when the run ends.
 
     ``output``: object that compares the response with the events that ADK has stored for the run.
     """

@@ -46,8 +46,7 @@ class NextTurn:
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return the bytes with which a request sends a steering message to a run. ``context``: the context from the
-    client.
+    """Encode a steering message, which a request then sends to a run. ``context``: the context from the client.
 
     Each call returns different bytes, so that a run can accept a message that it refused before.
     """
@@ -55,7 +54,7 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Return the bytes with which a request asks if a model call has read a steering message. The run replies when a
+    """Encode a question to a run: has a model call read the steering message ``message_id``? The run replies when a
     model call reads the message, or when the run ends.
     """
     return orjson.dumps({"await": message_id})

@@ -115,8 +115,8 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """Context manager around the run: records its span, metrics and log lines. Enter it in a task of this run
-        alone, because the ids in the task's log records change.
+        """Context manager around the run: records its span, metrics and log lines. Enter the context in a task that
+        belongs only to this run, because the ids in the task's log records change.
 
         ``outcome``: called after the run; returns the run's outcome, or ``None`` for an error. ``first_run``: for a run
         that continues a dead worker's run, the run id and the ``traceparent`` of the first execution.

@@ -49,8 +49,8 @@ def has_awaited(state: Mapping[str, Any]) -> bool:
 def _after(before: _Awaited, facts: EventFacts) -> _Awaited:
     """Return the calls that wait for the client after an event, as the value of ``AWAITED_KEY``.
 
-    After a user message, the calls before it can no longer be answered, so they no longer wait. If a model repeats a
-    call, the new call replaces the old one. A new approval request replaces the old request for the same call.
+    A user message ends the wait of all earlier calls, because nobody can answer them any more. If a model repeats a
+    call, the new call replaces the old call. A new approval request replaces the old request for the same call.
     """
     awaited = [] if facts.is_user_message else [*before]
     for result in facts.results:

@@ -132,7 +132,8 @@ class EventMetadata:
 
     def is_of_another_run(self, mark: RunMark) -> bool:
         """Return True if the user event with this data comes from a run other than ``mark``. Compares the idempotency
-        keys and, because a client may repeat a request, the ids of the runs' records."""
+        keys, and the ids of the runs' records. A client may repeat a request, so equal keys are not enough.
+        """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
@@ -195,8 +196,9 @@ def is_appended(event: Event) -> bool:
 
 
 def stored_error_text(response: Sequence[Event]) -> str | None:
-    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail, or if
-    the text is not stored. ``response``: the stored events."""
+    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail or the
+    text is not stored. ``response``: the stored events.
+    """
     if not response or not is_failure(response[-1]):
         return None
     of_run = takewhile(lambda event: not is_user_event(event), reversed(response))

@@ -122,7 +122,7 @@ class Turn:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The turn's events that the client received, with the content that the client received."""
+        """The turn's events as the client received them. Events that the client did not receive are left out."""
         return self.shown(0, len(self.stored))
 
     @cached_property
@@ -134,7 +134,7 @@ class Turn:
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message, and the events of the run that it started, as the client received them."""
+        """The user's message, and the events of the run that this message started, as the client received them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
@@ -255,7 +255,9 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain it now."""
+        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain the
+        message now.
+        """
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -289,7 +291,7 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that rewinds keep: id of the event with a rewind -> the messages."""
+    """Return the steering messages that wait again after a rewind: id of the event with the rewind -> the messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)

@@ -77,18 +77,21 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. Always False if the tool has already run without an answer."""
+        """True if the client must still answer the call. A call whose tool has already run without an answer does not
+        count.
+        """
         return self.kind is not None and self.is_pending and self.known.is_open
 
     @property
     def is_pending(self) -> bool:
-        """True if the call has no response. Always False for an approval request that a newer request has replaced."""
+        """True if the call has no response. An approval request that a newer request has replaced does not count."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def lacks_result(self) -> bool:
-        """True if a call of the agent's own tools has no response. Always False if the result may come in a later
-        turn."""
+        """True if a call of the agent's own tools has no response. A call whose result may come in a later turn does
+        not count.
+        """
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property

@@ -4,8 +4,8 @@ User messages form a tree: the parent of a message is the user message before it
 versions of one message.
 
 A rewind removes the events of an invocation and all later events from the chat, but not from the store. A second rewind
-can remove the first one, by naming the first rewind's invocation. The messages that the first rewind removed then come
-back.
+can remove the first rewind, by naming the first rewind's invocation. The messages that the first rewind removed then
+come back.
 """
 
 from __future__ import annotations
@@ -124,8 +124,9 @@ class MessageVersions(TypedDict):
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """Return the versions of each user message that was edited or whose reply was regenerated, in the order of the
-    chat."""
+    """Return the versions of each message that has several versions, in the order of the chat. Edits and new replies
+    add versions.
+    """
     return list(_message_versions(transcript))
 
 

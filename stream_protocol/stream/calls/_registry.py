@@ -130,7 +130,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls without an output, an error or a denial, including hidden calls."""
+        """Return the calls without an output, an error or a denial, including calls that the client does not get."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -141,7 +141,7 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls that wait for a result, except hidden calls."""
+        """Yield the calls that wait for a result, except calls that the client does not get."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:

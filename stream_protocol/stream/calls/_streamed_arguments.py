@@ -177,7 +177,7 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text for a string that so far ends in the first half of a surrogate pair.
+        """Return only the new part of ``text``, for a string that so far ends in the first half of a surrogate pair.
 
         Together with the second half, ADK's ``_JsonPathTracker`` sends the whole string again. The repeated text is
         left out.
@@ -364,7 +364,7 @@ def _canonical(arguments: dict[str, Any]) -> str:
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the beginning of the arguments' JSON text that later arguments cannot change."""
+    """Return the arguments' JSON text, up to the point from which later arguments can change the text."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

@@ -4,7 +4,7 @@ Only this module changes the state of a call, by the table ``TRANSITIONS``. For 
 method raises ``StreamProtocolError`` and changes nothing. Callers first check ``is_open``, ``is_settled`` or
 ``is_shown``.
 
-The state of a hidden call changes by the same table, but a hidden call writes no chunks.
+A hidden call is a call that the client does not get. Its state changes by the same table, but it writes no chunks.
 """
 
 from base64 import b64encode
@@ -206,8 +206,8 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Set the final input to the arguments that were streamed so far. Used if a result comes before the complete
-        function call.
+        """Set the final input to the arguments that were streamed so far. Call this method if a result comes before the
+        complete function call.
         """
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
@@ -321,12 +321,14 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a hidden call to its first state. After that, the chunks of the call can be written."""
+        """Reset a call that the client did not get to its first state. After that, the chunks of the call can be
+        written.
+        """
         self.state = self._next("reveal")
         self._text = self._unsent = None
 
     def end_silently(self) -> None:
-        """End a hidden call without a chunk."""
+        """End a call that the client does not get, without a chunk."""
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:

@@ -76,15 +76,15 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """Return True if a part has an approval response. Then Vercel's chatbot template sends the message again, as do
+    """Return True if a part has an approval response. Vercel's chatbot template then sends the message again, and so do
     apps that send both approvals and denials.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if, with a common predicate, the client would send its message again after this response, in an
-    endless loop.
+    """Return True if this response would make a client with a common predicate send its message again, in an endless
+    loop.
 
     ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
     sent it.
@@ -125,8 +125,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
 
-    These are all calls that ``chunks`` change, and one call of each other kind. Calls are of one kind if their states
-    and flags are equal, and they are on the same side of the last ``step-start``.
+    All calls that ``chunks`` change are included. Of the other calls, one call of each kind is included. Calls are of
+    one kind if their states and flags are equal, and they are on the same side of the last ``step-start``.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])

@@ -128,8 +128,8 @@ class MessageReducer:
 
     ``message``: the assistant message that the response continues. The reducer changes only a copy. ``message_id``: the
     id of a new message until a ``start`` chunk sets another id. ``replay``: True if the response repeats a stream from
-    its beginning. Then the first ``start`` chunk removes all parts of the message. A later ``start`` chunk with a
-    different id does the same.
+    its beginning. In this case, the first ``start`` chunk removes all parts of the message. A later ``start`` chunk
+    with a different id does the same.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Return the keys of a chunk that the oldest supported client of this major version refuses. The chunk must have a
+    """Return the keys that the oldest supported client of this major version refuses in a chunk. The chunk must have a
     known type.
 
     For v7, keys that only later clients use are not returned, because the oldest supported client (7.0.32) is not

@@ -39,7 +39,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Return the error that the client raises for a chunk whose part has not been started."""
+    """Return the client's error for a chunk of a part that was never started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'

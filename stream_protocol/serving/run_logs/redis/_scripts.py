@@ -3,8 +3,8 @@
 Keys of a chat (see ``ChatKeys``):
 
 - ``lease``: a hash with the active run of the chat. The key expires unless the worker of the run renews the lease.
-- ``token``: the newest fencing token: a number that grows with each run of the chat. It outlives the lease. The token
-  tells a worker with an expired lease if a newer run has taken the chat.
+- ``token``: the newest fencing token: a number that grows with each run of the chat. The token outlives the lease. From
+  the token, a worker with an expired lease learns if a newer run has taken the chat.
 - ``log``: a Redis stream with the events of a run. The id of an entry is the number of events up to the end of the
   entry.
 - ``head``: a hash with the number of events, and with the merged events that have replaced the oldest entries of the
