@@ -45,7 +45,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several sessions.")
 @click.option("--turn", type=Count(), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",

@@ -48,7 +48,8 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one).
+    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one of
+    these).
 
     With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 

@@ -147,8 +147,9 @@ def turn_to_rewind(
     """Return the first turn that a rewind must remove before a user message is stored; ``None`` if no rewind is needed.
     The rewind also removes all turns after the returned turn.
 
-    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. ADK can rewind only whole
-    invocations. So raises ``ChatRequestError`` (409) if the turn to remove shares its invocation with an earlier turn.
+    ``stored``: the stored turn of the user message; ``None`` if the message is not stored. Raises ``ChatRequestError``
+    (409) if the turn to remove shares its invocation with an earlier turn, because ADK can rewind only whole
+    invocations.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":

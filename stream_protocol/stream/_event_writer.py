@@ -1,4 +1,5 @@
-"""Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
+"""Convert ADK events to chunks, and write the chunks. The module ``_conversion`` writes the chunks that begin and end a
+response.
 
 The content of a partial event is written when the event arrives. A complete event repeats the content of its author's
 partial events. Only content that is not a repetition is written. If a callback has changed the streamed text, the

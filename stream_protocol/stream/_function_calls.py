@@ -162,8 +162,8 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return those fields of a credential request that a browser may receive. ``functionCallId`` is the client's id
-        of the call that needs the credential.
+        """Return those fields of a credential request that a browser may receive. In the result, ``functionCallId`` is
+        the client id of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)

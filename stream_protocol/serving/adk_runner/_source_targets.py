@@ -233,8 +233,8 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target called ``name``, or ``None`` if it is not a target. A ``root_agent`` of
-        unknown class counts as an agent.
+        """Return the class of the object called ``name``, one of ``TARGETS``; ``None`` if the object has another class.
+        A ``root_agent`` of unknown class counts as an agent.
         """
         binding = self._bindings.get(name)
         match binding:

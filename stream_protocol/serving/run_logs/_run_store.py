@@ -85,7 +85,8 @@ class LeaseTimes:
     def time_to_renew(self) -> float:
         """Seconds for which all renewals may fail before a worker ends the run.
 
-        A run survives if the store is unreachable for less than a third of ``lease``.
+        The value is half of ``lease``. A run therefore survives if the store is unreachable for less than a third of
+        ``lease``.
         """
         return self.lease / 2
 
