@@ -181,8 +181,8 @@ class ChatService:
         ``artifact_base``: see ``RunOverrides``. ``encoded``: True to get the URLs of files as text. The chat routes
         pass False, and encode each file only when they send the file.
 
-        ``memory``: a counter from ``hold_memory``. It counts the estimated size of the messages before they are read.
-        If they do not fit into the memory limit within some seconds, raises ``ChatRequestError`` (429, 503).
+        ``memory``: a counter from ``hold_memory``. The estimated size of the messages is added to this counter. If the
+        messages do not fit into the memory limit within some seconds, raises ``ChatRequestError`` (429, 503).
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)

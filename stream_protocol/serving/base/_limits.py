@@ -164,8 +164,8 @@ class RequestRates:
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request of the user. If the user's allowance is used up, raises ``ChatRequestError`` (429) and does
-        not count the request.
+        """Counts a request of the user. Above the limit, raises ``ChatRequestError`` (429) and does not count the
+        request.
         """
         if not self._interval:
             return

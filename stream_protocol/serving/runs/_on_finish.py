@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The argument of the hook ``on_finish``: how a response ended, and its messages."""
+    """The way in which a response ended. The hook ``on_finish`` gets this object."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""
