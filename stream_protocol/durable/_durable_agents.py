@@ -41,7 +41,7 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
     """Return a copy of an agent and its sub-agents, with models and tools whose results are stored.
 
-    An agent inside an ``AgentTool`` is not copied, because only the result of the tool is stored.
+    An agent inside an ``AgentTool`` is not copied, because the result of the tool is stored as a whole.
     """
     durable = root.clone()
     for agent in _tree(durable):

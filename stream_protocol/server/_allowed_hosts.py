@@ -30,9 +30,8 @@ def only_allowed_hosts(
     """Returns the app with a check of the host names in requests. The address of ``listener`` decides which names are
     allowed.
 
-    Loopback names and ``allowed_hosts`` are always allowed. If other machines or a proxy can reach the server, and
-    ``allowed_hosts`` is empty, all names are allowed. All other names are refused. Raises ``StreamProtocolError`` for
-    an invalid name.
+    Loopback names and ``allowed_hosts`` are always allowed. Other names are allowed only if ``allowed_hosts`` is empty,
+    and other machines or a proxy can reach the server. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
