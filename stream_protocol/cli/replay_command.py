@@ -132,8 +132,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """Iterable of a recorded turn's items. Iterating also collects the user's texts, and sets ``agent`` of the
-    transcript.
+    """The items of a recorded turn. While you iterate over them, this object also collects the user's texts, and sets
+    ``agent`` of the transcript.
     """
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:

@@ -110,8 +110,8 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """If options cannot be combined with ``--workers``, end the process with exit code 2. The error text has all
-    reasons.
+    """If other options cannot be combined with ``--workers``, end the process with exit code 2. The error text contains
+    a reason for each of them.
     """
     found: list[str] = []
     if options.run_log_url is None:
