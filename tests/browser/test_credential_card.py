@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -60,24 +61,36 @@ def url(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def test_a_credential_is_given_on_its_own_card_and_the_call_that_needs_it_takes_none(
-    browser: Browser, url: str, shots: Path
+@pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
+def test_a_call_and_the_sign_in_that_it_needs_are_one_card(
+    browser: Browser, url: str, shots: Path, width: int, colors: Literal["light", "dark"]
 ) -> None:
-    with opened_tab(browser) as page:
+    with opened_tab(browser, width=width, colors=colors) as page:
         page.goto(url)
         say(page, "drive")
         expect(page.get_by_role("link", name="Sign in")).to_have_attribute(
             "href", re.compile("^https://provider.example/auth")
         )
-        expect(page.locator('[data-tool="drive"]')).to_contain_text("sign-in required")
+        card = page.locator("[data-tool]")
+        expect(card).to_have_count(1)
+        expect(card).to_have_attribute("data-tool", "drive")
+        expect(card).to_contain_text("sign-in required")
+        page.screenshot(path=shots / f"sign-in-{width}.png")
         say(page, "calendar")
-        expect(page.locator('[data-tool="calendar"]')).to_contain_text("sign-in required")
+        expect(card).to_have_count(2)
+        expect(card.last).to_contain_text("sign-in required")
+        expect(card.first).to_contain_text("not answered")
         expect(page.get_by_role("form")).to_have_count(1)
         field = page.get_by_label("API key")
         expect(field).to_have_attribute("type", "password")
         field.fill("hunter22")
-        page.screenshot(path=shots / "credential.png")
-        page.get_by_role("form", name="Credential").get_by_role("button", name="Send").click()
-        expect(unfolded(tool(page, "calendar", "output-available"))).to_contain_text("Length8")
+        field.press("Enter")
         expect(page.get_by_text("Three entries.")).to_be_visible()
+        for _ in ("live", "stored"):
+            expect(card).to_have_count(2)
+            done = unfolded(tool(page, "calendar", "output-available"))
+            expect(done).to_contain_text("Signed in")
+            expect(done).to_contain_text("Length8")
+            page.screenshot(path=shots / f"signed-in-{width}.png")
+            page.reload()
         assert "hunter2" not in page.content()

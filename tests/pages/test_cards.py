@@ -17,6 +17,15 @@ pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 INPUT: Final = "adk_request_input"
 
 
+RING: Final = """page => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = "var(--ring)";
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+}"""
+"""The color of the focus ring."""
+
 FILL_OUT: Final = re.compile("fill out")
 
 
@@ -76,6 +85,21 @@ def test_several_running_calls_are_one_line(page: Page, scenes: Scenes, shots: P
     group.click()
     scenes.go_on()
     expect(page.get_by_role("button", name="2 tool calls")).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_call_says_that_it_was_approved_also_when_it_is_done(open_page: Open, shots: Path) -> None:
+    page = open_page(width=390, colors="dark")
+    say(page, "book")
+    press(page, "Approve")
+    expect(texts(page)).to_have_text("Booked, or not.")
+    for _ in ("live", "stored"):
+        summary = page.locator("[data-tool=book]").get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile(r"Approved ?done( ?\d+\.\d s)?$"))
+        expect(page.locator("[data-tool=refuse]")).not_to_contain_text("Approved")
+        page.reload()
+    page.get_by_role("button", name=re.compile("2 tool calls")).click()
+    expect(page.locator("[data-tool=book]")).to_be_visible()
+    page.screenshot(path=shots / "approved-done.png")
 
 
 def test_the_page_shows_that_the_agent_works_while_nothing_else_moves(page: Page, scenes: Scenes, shots: Path) -> None:
@@ -207,8 +231,18 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     form.get_by_role("button", name="Answer").click()
     expect(form.get_by_role("alert")).to_have_text([FILL_OUT, re.compile("select"), "Choose at least 1.", FILL_OUT])
     expect(form.get_by_label("Name", exact=True)).to_be_focused()
+    name = form.get_by_label("Name", exact=True)
+    expect(name).to_have_attribute("aria-invalid", "true")
+    assert name.evaluate("box => document.getElementById(box.getAttribute('aria-errormessage')).textContent") == (
+        form.get_by_role("alert").first.inner_text()
+    )
+    red = form.get_by_role("alert").first.evaluate("line => getComputedStyle(line).color")
+    expect(form.get_by_label("city")).to_have_css("border-color", red)
+    expect(form.get_by_label("Food")).to_have_css("outline-color", red)
+    expect(form.get_by_label("budget")).not_to_have_attribute("aria-invalid", "true")
     page.screenshot(path=shots / "form-faults.png")
-    form.get_by_label("Name", exact=True).fill("Ana")
+    name.fill("Ana")
+    expect(name).not_to_have_attribute("aria-invalid", "true")
     form.get_by_label("city").select_option("Rome")
     form.get_by_label("Nights").fill("15")
     form.get_by_label("budget").fill("99.5")
@@ -247,6 +281,19 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
         "Late": "Yes",
         "Contact": "Email: ana@example.org",
     }
+
+
+@pytest.mark.parametrize("words", ["form", "pay", "where", "trip"])
+def test_the_card_of_each_question_stands_out(page: Page, shots: Path, words: str) -> None:
+    say(page, words)
+    card = page.locator("[data-tool]").filter(has=page.get_by_role("form"))
+    ring = page.locator("html").evaluate(RING)
+    expect(card).to_have_css("border-color", ring)
+    expect(card).to_have_css("outline-style", "solid")
+    page.screenshot(path=shots / f"question-{words}.png")
+    card.get_by_role("button").last.focus()
+    expect(card).to_have_css("border-color", ring)
+    expect(card).to_have_css("outline-style", "none")
 
 
 def refuse(page: Page, how: int | str) -> None:

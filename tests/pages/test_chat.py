@@ -193,14 +193,23 @@ def test_data_of_another_shape_than_its_renderers_is_a_folded_table(page: Page, 
     expect(texts(page)).to_have_text("Not measured.")
 
 
-def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
+def test_each_message_says_its_model_and_its_usage_where_its_buttons_are_used(open_page: Open, shots: Path) -> None:
+    page = open_page()
     say(page, "hello")
-    facts = "scripted · 1,234 tokens in · 12 out · 7 reasoning"
     usage = page.locator("[data-usage]")
-    expect(usage).to_have_text(facts)
+    expect(usage).to_have_text("scripted · 1,234 tokens in · 12 out · 7 reasoning")
+    expect(usage).to_have_css("opacity", "0")
+    page.screenshot(path=shots / "usage-hidden.png")
+    answers(page).get_by_role("button", name="Regenerate").hover()
+    expect(usage).to_have_css("opacity", "1")
+    page.screenshot(path=shots / "usage-shown.png")
+    field(page).hover()
+    expect(usage).to_have_css("opacity", "0")
+    answers(page).get_by_role("button", name="Regenerate").focus()
+    expect(usage).to_have_css("opacity", "1")
     for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 700})
-        assert usage.evaluate("line => line.scrollWidth <= line.clientWidth")  # a phone shows all numbers
+        assert usage.evaluate("line => line.scrollWidth <= line.clientWidth")  # a narrow window shows all numbers
 
 
 ABOVE_THE_COMPOSER: Final = """() => {

@@ -62,7 +62,7 @@ INDENTED: Final = ["    - > 25\n    - **a", "So:\n\n    - > 25\n    - [a](", "\t
 
 
 def test_a_growing_text_keeps_its_tildes_and_its_indented_code() -> None:
-    assert in_node(BLOCKS, ["$$a~b", "3~5 days", *INDENTED]) == ["$$a~b$$", "3~5 days", *INDENTED]
+    assert in_node(BLOCKS, ["$$a~b$$", "3~5 days", *INDENTED]) == ["$$a~b$$", "3~5 days", *INDENTED]
 
 
 DRAWN: Final = """

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from google.adk.tools import exit_loop
 from playwright.sync_api import Browser, Page, expect
 
 from stream_protocol import SSE_HEADERS, encode_sse
@@ -208,6 +209,7 @@ def test_a_wide_table_fades_where_there_is_more(open_page: Open) -> None:
 def test_an_agent_without_suggestions_tells_its_tools(browser: Browser, scenes: Scenes, shots: Path) -> None:
     agent = scenes.agent()
     agent.description = "Knows rivers and trains."
+    agent.tools.insert(0, exit_loop)
     with served(create_app(agent)) as address, opened_tab(browser) as page:
         page.goto(address)
         welcome = page.get_by_role("region", name="Welcome")
@@ -215,7 +217,7 @@ def test_an_agent_without_suggestions_tells_its_tools(browser: Browser, scenes: 
         expect(welcome.get_by_role("term")).to_have_count(4)
         page.screenshot(path=shots / "welcome-few-tools.png")
         page.set_viewport_size({"width": 390, "height": 800})
-        more = welcome.get_by_role("button", name=re.compile(r"^\d+ more$"))
+        more = welcome.get_by_role("button", name=re.compile(r"^and \d+ more$"))
         expect(more).to_be_in_viewport(ratio=1)
         page.screenshot(path=shots / "welcome-few-tools-phone.png")
         more.click()
@@ -223,6 +225,8 @@ def test_an_agent_without_suggestions_tells_its_tools(browser: Browser, scenes: 
         page.set_viewport_size({"width": 1100, "height": 900})
         expect(welcome.get_by_role("term").filter(has_text="trains")).to_be_visible()
         expect(welcome).to_contain_text("Lists trains.")
+        named = welcome.get_by_role("term").all_inner_texts()
+        assert not {"Exit loop", "Transfer to agent", "ADK request input", "Adk request input"} & {*named}
         expect(welcome).to_contain_text("Asks for approval with a payload that has a list in it.")
         page.screenshot(path=shots / "welcome-tools.png")
 

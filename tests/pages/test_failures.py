@@ -65,7 +65,7 @@ def test_a_text_is_shown_as_it_was_written_until_the_script_for_markdown_is_ther
     expect(texts(page)).to_have_text("**Bold** and more.")
     page.unroute_all()
     say(page, "write\n**Bold** again.")
-    expect(texts(page).last).to_have_text("Bold again.")
+    expect(texts(page)).to_have_text(["Bold and more.", "Bold again."])
 
 
 def test_the_palette_is_loaded_again_by_its_button_and_by_its_keys(page_without_scripts: Page) -> None:

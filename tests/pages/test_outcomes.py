@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts, tool, unfolded
 from tests.pages.conftest import Open
-from tests.pages.scenes import BEGINNING, Scenes
+from tests.pages.scenes import ALWAYS, BEGINNING, END, Scenes
 
 CAUSE = "Lost the connection to the model. Try again."
 
@@ -39,6 +39,57 @@ def test_every_browser_sees_that_an_answer_was_stopped(open_page: Open) -> None:
     expect(texts(other)).to_have_text([BEGINNING, "You said: hello"])
     expect(answers(other).first.locator("[data-outcome]")).to_have_text("Stopped")
     expect(answers(other).last.locator("[data-outcome]")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
+def test_a_stopped_answer_is_asked_for_again_by_retry(
+    open_page: Open, scenes: Scenes, shots: Path, width: int, colors: Literal["light", "dark"]
+) -> None:
+    page = open_page(width=width, colors=colors)
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    retry = page.get_by_role("button", name="Retry")
+    for _ in ("live", "stored"):
+        expect(page.locator("[data-outcome=stopped]")).to_have_text("Stopped")
+        expect(retry).to_be_visible()
+        expect(answers(page).get_by_role("button", name="Regenerate")).to_have_count(0)
+        page.screenshot(path=shots / f"stopped-{width}.png")
+        page.reload()
+    retry.press("Enter")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    scenes.go_on()
+    expect(texts(page)).to_have_text([BEGINNING + END])
+    expect(page.locator("[data-outcome]")).to_have_count(0)
+
+
+def test_only_the_last_stopped_answer_has_a_retry(page: Page) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    say(page, "hello")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: hello"])
+    expect(page.locator("[data-outcome=stopped]")).to_have_count(1)
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+
+
+@pytest.mark.parametrize("words", ALWAYS)
+def test_an_answer_that_fails_again_says_the_same_and_can_be_asked_for_again(
+    page: Page, shots: Path, words: str
+) -> None:
+    say(page, words)
+    failed = page.locator("[data-problem]")
+    for time in ("once", "twice", "three times"):
+        expect(failed).to_have_count(1)
+        expect(failed).to_have_text(re.compile(rf"^{re.escape(CAUSE)} ?Retry$"))
+        page.screenshot(path=shots / f"{words}-{time}.png".replace(" ", "-"))
+        with page.expect_response("**/api/chat"):
+            press(page, "Retry")
+        expect_status(page, "error")
+    page.reload()
+    expect(failed).to_have_text(re.compile(rf"^{re.escape(CAUSE)} ?Retry$"))
 
 
 def test_another_tab_sees_at_once_how_an_answer_has_ended(open_page: Open, scenes: Scenes) -> None:

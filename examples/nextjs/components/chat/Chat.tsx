@@ -107,7 +107,7 @@ export function Chat(props: ChatProps) {
                   editable={index === lastSentIndex ? lastSent : undefined}
                   onEdit={chat.edit}
                   onRetry={index === lastIndex ? chat.retry : undefined}
-                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id)?.type === "failed") ? undefined : chat.regenerate}
+                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.has(message.id)) ? undefined : chat.regenerate} // Retry does the same
                   versions={chat.versions.get(message.id)}
                   onChoose={chat.choose}
                 />

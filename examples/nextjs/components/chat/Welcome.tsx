@@ -26,6 +26,9 @@ export type About = SizeLimits & {
   suggestions?: Suggestion[];
 };
 
+/** Tools of ADK that agents use among themselves. They tell the user nothing. */
+const INTERNAL = /^(?:adk_.*|transfer_to_agent|finish_task|exit_loop|set_model_response|(?:load|preload)_(?:memory|artifacts))$/;
+
 type WelcomeProps = {
   about: About | undefined;
   /** True if the server does not have the chat of the URL. */
@@ -35,7 +38,8 @@ type WelcomeProps = {
 
 /** Start of a new chat: the agent's name and suggestions. */
 export function Welcome({ about, missing, onPick }: WelcomeProps) {
-  const { agent, models = [], description, tools = [], suggestions = [] } = about ?? {};
+  const { agent, models = [], description, suggestions = [] } = about ?? {};
+  const tools = (about?.tools ?? []).filter(({ name }) => !INTERNAL.test(name));
   const [all, showAll] = useState(false);
   const shown = all || suggestions.length <= FIRST + 2 ? suggestions : suggestions.slice(0, FIRST);
   const shownTools = all || tools.length <= FIRST_TOOLS + 1 ? tools : tools.slice(0, FIRST_TOOLS);
@@ -74,7 +78,7 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
         )}
         {suggestions.length === 0 && shownTools.length < tools.length && (
           <Button look="ghost" size="small" className="self-center" onClick={() => showAll(true)}>
-            {tools.length - shownTools.length} more
+            and {tools.length - shownTools.length} more
           </Button>
         )}
         {grouped(shown, all).map(([group, ofGroup]) => (

@@ -11,7 +11,7 @@ import {
   speakerOf,
 } from "../chat/message-types";
 import { steeringOf } from "../chat/use-queue";
-import { gatedByCredential } from "../tools/Credential";
+import { credentialRequests } from "../tools/Credential";
 import { type Answers, firstArgument, ToolCard } from "../tools/ToolCard";
 import { nameOf } from "../tools/tool-name";
 import { later } from "../ui/later";
@@ -37,7 +37,6 @@ const CitedText = later<CitedTextProps>(
 export function Part({ part, message, root, agent, live, ...answers }: PartProps) {
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
-    const gated = gatedByCredential(message.parts).has(part.toolCallId);
     const name = nameOf(part);
     const caller = callerOf(message, part) ?? root ?? agent;
     return (
@@ -48,7 +47,7 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
         reason={approvalReasonOf(message, part)}
         progress={progressOf(message, part.toolCallId)}
         denial={denialOf(message, part.toolCallId)}
-        gated={gated}
+        credential={new Map(credentialRequests(message.parts)).get(part.toolCallId)}
         agent={caller}
         {...answers}
       />

@@ -1,6 +1,7 @@
 import { isToolUIPart } from "ai";
 import { callsInside, type ChatMessage, type ChatPart, progressOf } from "../chat/message-types";
 import { Calls } from "../tools/Calls";
+import { credentialRequests } from "../tools/Credential";
 import { Json } from "../tools/Json";
 import { type Answers, showsItself, type ToolPart } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
@@ -12,13 +13,14 @@ type PartsProps = Answers & { message: ChatMessage; root: string | undefined; ag
 
 /**
  * The parts of an agent in order: those of a message, or of a call that runs an agent. A question inside such a call is
- * also a part of the message. The card shows the question, and the answer goes to the message's part. Sources stay
- * where they arrived.
+ * also a part of the message. The card shows the question, and the answer goes to the message's part. The card of a call
+ * also shows the request for its credential. Sources stay where they arrived.
  */
 export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
   const inside = callsInside(message.parts);
+  const requests = new Set<ChatPart>(credentialRequests(message.parts).map(([, request]) => request));
   const asked = (part: ChatPart) => (isToolUIPart(part) && answers.asked?.find(({ toolCallId }) => toolCallId === part.toolCallId)) || part;
-  const own = message.parts.filter((part) => !isToolUIPart(part) || !inside.has(part.toolCallId)).map(asked);
+  const own = message.parts.filter((part) => !isToolUIPart(part) || !(inside.has(part.toolCallId) || requests.has(part))).map(asked);
   const runs = runsOf(own);
   const sources = numberedSources(message.parts);
   const show = (call: ToolPart) =>

@@ -14,6 +14,7 @@ import { growingBlocks, wholeBlocks } from "./blocks";
 import { useCjk } from "./cjk";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { comparisons } from "./comparisons";
+import { unfinishedFormulas } from "./formula-placeholders";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
 import { jsonAsCode } from "./json-answer";
@@ -39,7 +40,11 @@ type Pluggable = (typeof defaultRemarkPlugins)[string];
  * text, without a note.
  */
 const { raw: _, harden, ...SAFE } = defaultRehypePlugins;
-const REHYPE = [...Object.values(SAFE), withOptions(harden, { linkBlockPolicy: "text-only", imageBlockPolicy: "text-only" })];
+const REHYPE = [
+  ...Object.values(SAFE),
+  withOptions(harden, { linkBlockPolicy: "text-only", imageBlockPolicy: "text-only" }),
+  unfinishedFormulas,
+];
 
 /**
  * A single tilde is text: `3~5 days or 10~20 km`. Line breaks in a paragraph are kept, because models do not wrap lines
@@ -74,7 +79,7 @@ export function RenderedMarkdown({ text, live = false, extension }: RenderedMark
 const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMarkdownProps) {
   const box = useRef<HTMLDivElement>(null);
   const markdown = useMemo(() => jsonAsCode(text, live) ?? withDollars(text), [text, live]);
-  const math = useMath(markdown);
+  const math = useMath(markdown, live);
   const remark = useMemo(() => (extension ? [...REMARK, extension.remark] : REMARK), [extension]);
   const cjk = useCjk(markdown);
   const plugins = useMemo(() => ({ code, ...(math && { math }), ...(cjk && { cjk }) }), [math, cjk]);

@@ -1,6 +1,6 @@
 import type { ChatMetadata } from "../chat/message-types";
 
-/** The model of a reply, and the tokens that it used. */
+/** The model of a reply, and the tokens that it used. Shows when the row of buttons has the pointer or the focus. */
 export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   const { modelId, usage } = metadata ?? {};
   const counts = [
@@ -12,7 +12,7 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   if (modelId === undefined && facts === "") return null;
   const model = modelId !== undefined && facts !== "" ? `${modelId} · ` : modelId;
   return (
-    <p className="mx-1.5 pointer-coarse:first:ms-3.5 min-w-0 text-xs max-sm:text-balance sm:truncate text-muted-foreground" data-usage title={`${model ?? ""}${facts}`}>
+    <p className="message-usage mx-1.5 min-w-0 flex-1 text-xs max-sm:text-balance sm:truncate text-muted-foreground pointer-coarse:hidden" data-usage title={`${model ?? ""}${facts}`}>
       <span className={facts === "" ? "" : "max-sm:hidden"}>{model}</span>
       {facts}
     </p>

@@ -1,5 +1,6 @@
 import remend, { type RemendOptions } from "remend";
 import { parseMarkdownIntoBlocks } from "streamdown";
+import { withoutHalfFormula } from "./unfinished-formula";
 
 /**
  * Options of `remend`, which completes unfinished Markdown at the end of a text. A link shows only its text until its
@@ -19,6 +20,6 @@ export function wholeBlocks(markdown: string): string[] {
 export function growingBlocks(markdown: string): string[] {
   const blocks = wholeBlocks(markdown);
   const last = blocks.pop();
-  if (last !== undefined) blocks.push(INDENTED.test(last) ? last : remend(last, OPTIONS));
+  if (last !== undefined) blocks.push(INDENTED.test(last) ? last : remend(withoutHalfFormula(last), OPTIONS));
   return blocks;
 }

@@ -1,10 +1,10 @@
 import type { CjkPlugin } from "streamdown";
-import { latePlugin } from "./late-plugin";
+import { lateScript } from "./late-script";
 
 /** Chinese, Japanese and Korean characters, and their full-width punctuation. */
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/u;
 
-const usePlugin = latePlugin<CjkPlugin>(
+const script = lateScript<CjkPlugin>(
   () => import("@streamdown/cjk").then(({ cjk }) => withDoubleTildes(cjk)),
   "Bold text beside Chinese, Japanese and Korean characters may show its asterisks:",
 );
@@ -14,7 +14,8 @@ const usePlugin = latePlugin<CjkPlugin>(
  * asterisks follow punctuation and precede a letter.
  */
 export function useCjk(markdown: string): CjkPlugin | undefined {
-  return usePlugin(CJK.test(markdown));
+  const plugin = script.use(CJK.test(markdown));
+  return plugin === "failed" ? undefined : plugin;
 }
 
 type Pluggable = CjkPlugin["remarkPluginsAfter"][number];

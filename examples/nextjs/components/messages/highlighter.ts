@@ -1,6 +1,7 @@
 import type { ElementContent, RootContent } from "hast";
 import type { createLowlight } from "lowlight";
 import type { CodeHighlighterPlugin } from "streamdown";
+import { languagesScript } from "./late-scripts";
 
 type Token = { content: string; color?: string };
 type Lowlight = ReturnType<typeof createLowlight>;
@@ -19,19 +20,13 @@ export const code: CodeHighlighterPlugin = {
   getThemes: () => ["page", "page"],
   highlight: ({ code, language }, onColoured) => {
     if (lowlight) return { tokens: linesOf(coloured(lowlight, code, language)) };
-    void load().then((loaded) => loaded && onColoured?.({ tokens: linesOf(coloured(loaded, code, language)) }));
+    void languagesScript.load().then((loaded) => {
+      lowlight = loaded?.lowlight;
+      if (lowlight) onColoured?.({ tokens: linesOf(coloured(lowlight, code, language)) });
+    });
     return null;
   },
 };
-
-async function load(): Promise<Lowlight | undefined> {
-  try {
-    lowlight ??= (await import("./languages")).lowlight;
-  } catch (error) {
-    console.error("Code is shown without colours:", error);
-  }
-  return lowlight;
-}
 
 /** Code in one color, for unknown languages and if highlighting fails. Streamdown calls this for every language. */
 function coloured(lowlight: Lowlight, code: string, language: string): Token[] {

@@ -1,3 +1,3 @@
 import "katex/dist/katex.min.css";
 
-export { math } from "@streamdown/math";
+export { default } from "rehype-katex";

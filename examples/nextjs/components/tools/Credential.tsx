@@ -6,6 +6,7 @@ import { Field, Input } from "../ui/field";
 import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import { isObject, type Values } from "./schema";
+import type { ToolPart } from "./ToolCard";
 
 /** The tool with which ADK asks for a credential. */
 export const CREDENTIAL = "adk_request_credential";
@@ -62,8 +63,11 @@ export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; 
   );
 }
 
-/** The calls that wait for a credential request in the same message. The user cannot answer these calls directly. */
-export function gatedByCredential(parts: ChatPart[]): Set<unknown> {
-  const requests = parts.filter(isToolUIPart).filter((part) => getToolName(part) === CREDENTIAL);
-  return new Set(requests.map(({ input }) => (isObject(input) ? input["functionCallId"] : undefined)));
+/** The credential requests of calls in the same message, each with the id of its call. The call's card shows the last one. */
+export function credentialRequests(parts: ChatPart[]): [string, ToolPart][] {
+  const calls = parts.filter(isToolUIPart);
+  const ids = new Set<unknown>(calls.map(({ toolCallId }) => toolCallId));
+  const requests = calls.filter((part) => getToolName(part) === CREDENTIAL);
+  const idOf = ({ input }: ToolPart) => (isObject(input) ? input["functionCallId"] : undefined);
+  return requests.filter((request) => ids.has(idOf(request))).map((request) => [String(idOf(request)), request]);
 }

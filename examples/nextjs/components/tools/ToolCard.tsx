@@ -42,14 +42,14 @@ type ToolCardProps = Answers & {
   progress: Reported | undefined;
   /** The output that the tool returned for a denied call. */
   denial: unknown;
-  /** True if the call waits for a credential, which another call requests. */
-  gated: boolean;
+  /** The call that requests a credential for this call. */
+  credential: ToolPart | undefined;
   /** The agent that makes the call. */
   agent: string | undefined;
 };
 
 /** A tool call. It is one line, unless it has more to show or the user opens it. */
-export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
+export function ToolCard({ part, name, confirmation, reason, progress, denial, credential, agent, ...answers }: ToolCardProps) {
   const { passed, stopped, onApproval, onOutput } = answers;
   const answerable = answers.answerable && !stopped;
   const [chosen, choose] = useState<boolean>();
@@ -58,7 +58,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   const seconds = useSeconds(part.state === "input-available" && !answerable && !passed && !stopped);
   const argument = firstArgument(part);
   const asksInside = answerable && asksSomebody(part, answers.asked);
-  const open = chosen ?? (showsItself(part, answers) && !(waits && gated));
+  const open = chosen ?? (showsItself(part, answers) && !(waits && credential));
   return (
     <section
       role="group" // not a landmark, because two calls may have the same name
@@ -84,7 +84,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
             )}
             <ToolState
               part={part}
-              waiting={waits || asksInside ? (gated ? "credential" : "user") : undefined}
+              waiting={waits || asksInside ? (credential ? "credential" : "user") : undefined}
               passed={passed}
               stopped={stopped}
               seconds={seconds}
@@ -94,6 +94,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
       >
         <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
           {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
+          {credential?.state === "output-available" && <p className="text-muted-foreground">Signed in</p>}
           {part.state === "output-available" && <Result part={part} {...answers} />}
           {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
           {part.state === "output-error" && !isUnanswered(part) && !isCutOff(part, stopped) && (
@@ -120,7 +121,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
           onApproval={onApproval}
         />
       )}
-      {waits && !gated && <Answer part={part} onOutput={onOutput} />}
+      {waits && <Answer part={credential ?? part} onOutput={onOutput} />}
     </section>
   );
 }

@@ -44,11 +44,17 @@ export function ToolState({ part, waiting, passed, stopped, seconds }: ToolState
   const { label, tone, Icon } = look({ part, waiting, passed, stopped });
   return (
     <Badge tone={tone} className="ms-auto">
+      {isApproved(part) && <span className="text-muted-foreground">Approved</span>}
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       <span className={label === LOOKS["output-available"].label ? "sr-only" : "inline-block first-letter:uppercase"}>{label}</span>
       {seconds !== undefined && waiting === undefined && Icon !== CANCELLED.Icon && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
     </Badge>
   );
+}
+
+/** Return true for an ended call that the user approved. Until then its state says so. */
+function isApproved({ state, approval }: ToolPart): boolean {
+  return approval?.approved === true && (state === "output-available" || state === "output-error");
 }
 
 function Time({ seconds, running }: { seconds: number; running: boolean }) {

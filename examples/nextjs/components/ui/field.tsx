@@ -1,6 +1,6 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useState } from "react";
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from "react";
 
-const BOX = "min-w-0 rounded-lg border bg-background px-3 text-sm placeholder:text-muted-foreground disabled:opacity-50";
+const BOX = "min-w-0 rounded-lg border bg-background px-3 text-sm placeholder:text-muted-foreground disabled:opacity-50 aria-invalid:border-destructive";
 
 /** A control with a label above it, and its validation error below it. */
 export function Field({ label, children }: { label: string; children: ReactNode }) {
@@ -16,21 +16,35 @@ export function Field({ label, children }: { label: string; children: ReactNode 
   );
 }
 
-/** The browser's validation error of the controls in an element, and the event handlers for that element. */
+type Fault = { text: string; control: HTMLInputElement };
+
+/**
+ * The browser's validation error of the controls in an element, and the event handlers for that element. The invalid
+ * control is marked, and the error describes it.
+ */
 export function useFault(): [ReactNode, { onInvalidCapture: (event: FormEvent) => void; onInput: () => void }] {
-  const [text, setText] = useState("");
+  const [found, setFound] = useState<Fault>();
+  const id = useId();
+  const clear = () => {
+    if (!found) return;
+    found.control.removeAttribute("aria-invalid");
+    found.control.removeAttribute("aria-errormessage");
+    setFound(undefined);
+  };
   const onInvalidCapture = (event: FormEvent) => {
     event.preventDefault(); // hide the browser's own error bubble
     const control = event.target as HTMLInputElement;
-    setText(control.validationMessage);
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-errormessage", id);
+    setFound({ text: control.validationMessage, control });
     if (firstInvalid(control.form) === control) control.focus();
   };
-  const fault = text !== "" && (
-    <p role="alert" className="text-xs text-destructive">
-      {text}
+  const fault = found && (
+    <p id={id} role="alert" className="text-xs text-destructive">
+      {found.text}
     </p>
   );
-  return [fault, { onInvalidCapture, onInput: () => setText("") }];
+  return [fault, { onInvalidCapture, onInput: clear }];
 }
 
 function firstInvalid(form: HTMLFormElement | null): Element | undefined {

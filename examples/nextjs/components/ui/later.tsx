@@ -1,4 +1,4 @@
-import { type ComponentType, type ReactNode, Suspense, use, useState } from "react";
+import { type ComponentType, type ReactNode, Suspense, use, useState, useSyncExternalStore } from "react";
 import { Button } from "./button";
 
 /** `undefined` if the script of the component could not be loaded. */
@@ -20,11 +20,17 @@ export function later<Props extends object>(
 ): Later<Props> {
   let loading: Loading<Props> | undefined;
   let loaded: ComponentType<Props> | undefined;
+  const listeners = new Set<() => void>();
+  const subscribe = (onLoaded: () => void) => {
+    listeners.add(onLoaded);
+    return () => void listeners.delete(onLoaded);
+  };
   const start = (): Loading<Props> => {
     const started: Loading<Props> = load().then(
       (module) => {
         loaded = module.default;
         Object.assign(started, { status: "fulfilled", value: loaded }); // then `use` returns the value without suspending
+        for (const onLoaded of listeners) onLoaded();
         return loaded;
       },
       (error: unknown) => {
@@ -36,7 +42,9 @@ export function later<Props extends object>(
   };
 
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
-    const Piece = use(from) ?? loaded; // another use may have loaded it after this one failed
+    const later = useSyncExternalStore(subscribe, () => loaded, () => loaded);
+    const Piece = use(from) ?? later; // another use may load it after this one failed
+    // eslint-disable-next-line react-hooks/static-components -- it is loaded once, not created here
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 

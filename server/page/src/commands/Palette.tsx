@@ -5,7 +5,7 @@ import { openChat } from "../layout/chat-id";
 import { useChats } from "../components/sidebar/chat-list";
 import { Dialog } from "../components/ui/dialog";
 import { Keys } from "../components/ui/keys";
-import { shownDate } from "../components/ui/shown-date";
+import { shortDate, shownDate } from "../components/ui/shown-date";
 import type { Command } from "./commands";
 
 type PaletteProps = { onClose: () => void; commands: Command[] };
@@ -59,8 +59,8 @@ function Found({ commands, onDone }: { commands: Command[]; onDone: () => void }
                 <span dir="auto" className="min-w-0 flex-1 truncate">
                   {title || "Untitled"}
                 </span>
-                <time dateTime={updatedAt} className="shrink-0 text-xs text-muted-foreground tabular-nums">
-                  {shownDate(updatedAt)}
+                <time dateTime={updatedAt} title={shownDate(updatedAt)} className="shrink-0 text-xs text-muted-foreground tabular-nums">
+                  {shortDate(updatedAt)}
                 </time>
               </List.Item>
             ))}

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "react";
 import { loadChat } from "../components/chat/chat-api";
+import { loadScriptsFor } from "../components/messages/late-scripts";
 import { Markdown } from "../components/messages/Markdown";
 import { API } from "./host";
 import { isBegunHere } from "./chat-id";
-import type { StoredChat } from "../components/chat/message-types";
+import { type StoredChat, textOf } from "../components/chat/message-types";
 
 /** `stored` is there once the server was asked; `missing`: it has no such chat; `error`: why it could not be asked. */
 export type History = { stored?: StoredChat; missing?: boolean; error?: string; retry?: () => void };
@@ -19,7 +20,7 @@ export function useHistory(id: string): History {
     let current = true;
     const show = (history: History) => current && setLoaded({ ...history, id });
     // Without its script, a long chat would be drawn twice.
-    Promise.all([loadChat(API, id), Markdown.preload()]).then(
+    Promise.all([loadWithScripts(id), Markdown.preload()]).then(
       ([chat]) => show(chat ? { stored: chat } : { ...NOTHING, missing: true }),
       (error: unknown) => show({ error: error instanceof Error ? error.message : String(error) }),
     );
@@ -37,4 +38,11 @@ export function useHistory(id: string): History {
       setAttempt(attempt + 1);
     },
   };
+}
+
+/** The chat, while the scripts that its texts need are loading. */
+async function loadWithScripts(id: string): Promise<StoredChat | undefined> {
+  const chat = await loadChat(API, id);
+  for (const message of chat?.messages ?? []) loadScriptsFor(textOf(message));
+  return chat;
 }

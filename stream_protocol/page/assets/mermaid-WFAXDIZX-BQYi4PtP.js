@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-rcPxYF1-.js";
