@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NoReturn
 import click
 
 from stream_protocol.cli._command_options import (
+    AI_SDK_HELP,
     FILE,
     FOLDER,
     AiSdk,
@@ -47,9 +48,10 @@ def _option(
 ) -> Any:
     """Declare an option of ``serve`` as a dataclass field. ``declared``: arguments for ``click.Option``.
 
-    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading that precedes the
-    option in the help. ``beside_replay``: True if the option can be combined with ``--replay``. ``common``: True if
-    ``-h`` shows the option. ``in_file``: True if the option is only read from ``pyproject.toml``.
+    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading directly above
+    the option in the help; ``None`` if there is no heading directly above it. ``beside_replay``: True if the option can
+    be combined with ``--replay``. ``common``: True if ``-h`` shows the option. ``in_file``: True if the option is only
+    read from ``pyproject.toml``.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -124,7 +126,7 @@ class ServeOptions:
         default="6",
         show_default=True,
         metavar="VERSION",
-        help="Version of the client's `ai`: 6, 7 or a full version.",
+        help=AI_SDK_HELP,
     )
     inspect: bool = _option(
         common=True,
@@ -298,7 +300,7 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that only ``pyproject.toml`` sets, as a dictionary from key to option."""
+    """Return the options that exist only in ``pyproject.toml``. The keys of the result are the keys in the file."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
@@ -317,8 +319,8 @@ BESIDE_REPLAY: Final = frozenset(
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the values of all options. ``command_line``: the values from the command line. If ``pyproject.toml`` has
-    an invalid option, the process ends with exit code 2.
+    """Return the values of all options. ``command_line``: the values from the command line. The other values come from
+    ``pyproject.toml``. If this file has an invalid option, the process ends with exit code 2.
     """
     table = _table()
     known = file_options()
@@ -330,7 +332,7 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the values of all options: the values in ``given``, and the defaults of all other options. Does not read
+    """Return the values of all options. An option that is not in ``given`` has its default. Does not read
     ``pyproject.toml``.
     """
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]

@@ -1,11 +1,12 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are JSON. The
-field ``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the fields in
-``actions``.
+The schema is in ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are
+JSON. The field ``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the
+fields in ``actions``.
 
-If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the event's
-``actions``. This module recognizes a placeholder by the approval request, which is a separate event.
+If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the values in the
+event's ``actions``, which this module does not read. Instead, this module looks for the approval request, which is a
+separate event.
 """
 
 import pickletools

@@ -1,4 +1,6 @@
-"""Provides ``Claim``, the right to begin a run in a chat, and ``Taken``, the result if the chat has an active run."""
+"""Provides ``Claim`` and ``Taken``. A ``Claim`` is the right to begin a run in a chat. A request gets a ``Taken``
+instead if the chat has an active run.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` replaces this beginning with
-the prefix of the deployment. The tables:
+In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` puts the prefix of the
+deployment in place of this beginning. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
   ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
