@@ -5,8 +5,8 @@ A file does not contain the user's actions between two responses. So the message
 - A response with the id of an earlier message continues this message. The user may have answered all calls of the
   message.
 - A response with a new id begins a new message.
-- A response without an id continues the last message if its first content belongs to a call or an approval that was
-  waiting there. Other calls of the message may still wait after the response.
+- A response without an id may also continue the last message. This is the case if the first content of the response
+  belongs to a waiting call or approval of this message. Other calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ by agent, branch and node path, because the event id may change with every fragm
 
 ``StreamedResponse`` stores the parts that an author has streamed since its last complete event. ``UnconfirmedStream``
 stores streamed parts until the complete event with these parts comes. If the run ends before that, a server writes
-these parts to the session, so that the history contains all text that the client has received.
+these parts to the session. So the history contains all text that the client has received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

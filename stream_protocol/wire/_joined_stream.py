@@ -33,7 +33,7 @@ class JoinedStream:
     Between two deltas of a part, there may be deltas of other parts and preliminary outputs. Deltas are not joined
     across any other chunk, such as ``start-step``.
 
-    If a call began in an earlier step, its input deltas are not joined: the client shows the first of them only when
+    If a call began in an earlier step, its input deltas are not joined. The client shows the first of them only when
     the second arrives.
     """
 

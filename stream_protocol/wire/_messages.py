@@ -103,8 +103,8 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """True if the request submits a new user message. A retry of such a request also counts. False for an edited
-        message, and for a request to regenerate a message.
+        """True if the request submits a new user message, or is a retry of such a request. False for an edited message,
+        and for a request to regenerate a message.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 

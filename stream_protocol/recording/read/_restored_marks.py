@@ -153,9 +153,7 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Find the question that the user's answer belongs to, and set the id and the name of the answer to those of
-        the question.
-        """
+        """Find the question to which the user's answer belongs. Copy the question's id and name to the answer."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name

@@ -293,8 +293,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. Keys of the scheme never count as names of secrets, because
-        they are words such as the names of OAuth flows.
+        """Return a copy of an auth scheme without secrets. The scheme's keys, such as the names of OAuth flows, are not
+        treated as names of secrets.
         """
         match value:
             case str():

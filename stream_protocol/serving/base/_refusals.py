@@ -1,4 +1,4 @@
-"""Errors for requests that the service cannot serve now, because of the state of the chat, of a store or of the
+"""Errors for requests that the service cannot serve now. The reason is the state of the chat, of a store or of the
 server.
 """
 

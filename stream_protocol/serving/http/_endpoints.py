@@ -318,8 +318,8 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse a request in three cases: it has no user, the user has sent too many requests, or a page of an
-        untrusted site wants to change data.
+        """Refuse a request if it has no user, or if the user has sent too many requests. Also refuse a change of data
+        by a page of an untrusted site.
 
         The body of a refused request is read and dropped. ``counted``: False if the user's limit does not apply, as for
         a stop.

@@ -106,8 +106,9 @@ class EventBuffer:
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns an iterator over the events from index ``position`` on; ``None`` if some of these events were merged
-        into longer events. Read the iterator before the next ``append``, because the events are not copied.
+        """Returns an iterator over the events, beginning with the index ``position``. Returns ``None`` if some of these
+        events were merged into longer events. Read the iterator before the next ``append``, because the events are not
+        copied.
         """
         return None if position < self._events.begin else self._events.since(position)
 

@@ -105,8 +105,8 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal. Use this to get news from the store early. The reply to a renewal contains
-        requests to stop the run, messages to the run, and the number of other workers that read the run.
+        """Requests an immediate renewal. The store's reply to a renewal contains requests to stop the run, and messages
+        to the run. It also contains the number of other workers that read the run.
         """
         self._renewal_wanted.set()
 

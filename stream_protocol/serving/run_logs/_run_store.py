@@ -42,7 +42,7 @@ class LeaseTimes:
     After the last renewal of a lease, the following happens:
 
     * after 1/3 of ``lease``, the worker of the run renews the lease;
-    * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
+    * after 1/2 of ``lease``, the renewal is late, and ``RunInfo.healthy`` is False;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
     * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. If the
       worker was too busy to send renewals, it gets more time, unless another run has taken the chat;
@@ -225,7 +225,7 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the run's fencing token: a number above the tokens of all
+        """Gives the lease of a chat to a run, and returns the run's fencing token. It is greater than the tokens of all
         earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 

@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a new run with a late steering message: a user message that came too late for
-        the active run.
+        """Sets the function ``begin_turn``. It is called for a steering message that came too late for the active run,
+        and begins a new run with this message.
         """
         self._begin_turn = begin_turn
 

@@ -329,7 +329,7 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the events that earlier executions of this run have stored, except those that this execution has already
+        """Send the stored events of earlier executions of this run, except those that this execution has already
         sent.
         """
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:

@@ -17,8 +17,8 @@ Keys of a chat (see ``ChatKeys``):
   content.
 - ``reply``: the reply of a run to one of these messages. Only the scripts ``POST`` and ``REPLY`` use this key.
 
-If Redis is full (``maxmemory``), a script fails at its first command that needs memory, but only if the script has not
-written anything before. So a script that must work in a full Redis begins with a write that needs no memory.
+If Redis is full (``maxmemory``), it refuses commands that need memory. But after a script has written something, Redis
+refuses none of its commands. So a script that must work in a full Redis begins with a write that needs no memory.
 """
 
 from typing import Final
