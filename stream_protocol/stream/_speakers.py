@@ -303,7 +303,7 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """All streamed parts of a response for which no complete event has come."""
+    """Streamed parts of a response. The complete events with these parts have not come yet."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
@@ -371,7 +371,7 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End an author's stream for which no complete event has come. Its parts stay in the property
+        """End an author's stream, although its complete event has not come. The streamed parts stay in the property
         ``unconfirmed``.
         """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:

@@ -27,8 +27,8 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A shortened copy of a stream, from which a client builds the same message. Consecutive deltas of a message part
-    become one delta. Preliminary outputs that a later output replaces are left out.
+    """A shortened copy of a stream. A client builds the same message from the copy. Consecutive deltas of a message
+    part become one delta. Preliminary outputs that a later output replaces are left out.
 
     Between two deltas of a part, there may be deltas of other parts and preliminary outputs. Deltas are not joined
     across any other chunk, such as ``start-step``.

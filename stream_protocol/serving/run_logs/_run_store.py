@@ -76,14 +76,14 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """Seconds for which a worker relies on its lease after the last renewal. Readers wait for the same time for a
-        worker that seems dead.
+        """After the last renewal, a worker relies on its lease for this number of seconds. Readers wait for the same
+        time for a worker that seems dead.
         """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds for which all renewals may fail before a worker ends the run.
+        """If all renewals of a lease fail for this number of seconds, the worker ends the run.
 
         So a run survives if the store is unreachable for less than a third of ``lease``.
         """
@@ -91,19 +91,19 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal during which a worker can restore an expired lease. A worker cannot take the
-        chat from a newer run, because the store keeps the fencing token of the newest run for longer.
+        """A worker can restore an expired lease until this number of seconds after the last renewal. A worker cannot
+        take the chat from a newer run, because the store keeps the fencing token of the newest run for longer.
         """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """Milliseconds for which the store keeps the newest fencing token of a chat: see ``RunStore``."""
+        """The store keeps the newest fencing token of a chat for this number of milliseconds: see ``RunStore``."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """Milliseconds for which the store keeps the events of a run after the last renewal of its lease."""
+        """The store keeps the events of a run for this number of milliseconds after the last renewal of its lease."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property

@@ -364,8 +364,8 @@ class ActiveRuns:
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait while the chat has a run for which ``goes_on`` returns True, until the event-loop time ``deadline``.
-        Return the run of the chat after the wait.
+        """Wait while ``goes_on`` returns True for the run of the chat, but at most until ``deadline`` (a time of the
+        event loop). Return the run that the chat has after the wait, or ``None``.
 
         After ``close``, wait only briefly for a run of another worker, then raise ``ChatRequestError`` (503). With
         ``until_close``, raise this error immediately after ``close``.

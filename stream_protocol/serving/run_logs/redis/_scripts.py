@@ -9,8 +9,8 @@ Keys of a chat (see ``ChatKeys``):
   events in it.
 - ``head``: a hash with the number of events, and with merged events. The merged events replace the oldest entries of
   the stream.
-- ``readers``: a sorted set of the other workers that read a run. The score of a worker is the time at which it stops
-  counting as a reader.
+- ``readers``: a sorted set of the other workers that read a run. The score of a worker is the time at which its
+  registration as a reader ends.
 - ``stopped``: the id of the newest stop of the chat. The key expires a fixed time after the stop, so its remaining time
   shows when the chat was stopped.
 - ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
