@@ -115,7 +115,9 @@ class ResponseChecker:
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and stops reading. Yields ``problem``, unless the client had stopped before."""
+        """Record that the client fails and stops reading. Yields ``problem``. If the client has stopped before, yields
+        nothing.
+        """
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem

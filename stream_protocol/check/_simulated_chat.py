@@ -36,8 +36,8 @@ class SimulatedChat:
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails on data that is not a chunk. Yields ``problem``, unless the client had stopped
-        reading before.
+        """Record that the client fails on data that is not a chunk. Yields ``problem``. If the client has stopped
+        reading before, yields nothing.
         """
         yield from self._current().stop_reading(problem)
 

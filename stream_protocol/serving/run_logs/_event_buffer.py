@@ -59,8 +59,8 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the buffer is larger than ``bounds.max_size``. The writer may then append no more events, except
-        those that end the response.
+        """True if the buffer is larger than ``bounds.max_size``. The writer may then append only the last events of the
+        response.
         """
         return self.size > self._bounds.max_size
 

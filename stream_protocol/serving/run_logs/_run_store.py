@@ -44,8 +44,8 @@ class LeaseTimes:
     * after 1/3 of ``lease``, the worker of the run renews the lease;
     * after 1/2 of ``lease``, the renewal is late, and ``RunInfo.healthy`` is False;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
-    * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. If the
-      worker was too busy to send renewals, it gets more time, unless another run has taken the chat;
+    * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. A worker
+      that was too busy to send renewals gets more time, if no other run has taken the chat;
     * after ``lease``, the store lets another run take the chat;
     * after 3 times ``lease``, the worker can no longer restore the expired lease;
     * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
