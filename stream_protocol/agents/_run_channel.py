@@ -44,8 +44,8 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call. If the tool call is inside an ``AgentTool`` call that the client sees instead, also
-    the outer call.
+    """The channel of a tool call. If the tool call runs inside an ``AgentTool`` call, the client may see only this
+    outer call. Then this object also has the outer call.
     """
 
     channel: RunChannel

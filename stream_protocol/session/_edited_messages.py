@@ -131,7 +131,7 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     steering message is a message that the user sends while the agent works.
 
     ``stored``: the turn of the user message. If the user message was edited, or is not the newest, no steering message
-    stays. Otherwise, the messages stay that no model call has read. If the stored reply is incomplete, all steering
+    stays. Otherwise, unread messages stay: no model call has read them. If the stored reply is incomplete, all steering
     messages of the turn stay.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):

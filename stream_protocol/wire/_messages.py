@@ -2,7 +2,7 @@
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. Newer clients may send keys, parts and states that this library does not know. These are kept unchanged.
-A key whose value is ``null`` counts as absent.
+A key whose value is ``null`` is treated as missing.
 
 The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
 It comes from a browser, so do not trust it.

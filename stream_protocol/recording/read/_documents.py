@@ -53,8 +53,8 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
     """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
 
-    ``session``: the name of the session, if the document has several. ``lines``: the line numbers of list items, if
-    known.
+    ``session``: the name of the session, if the document has several sessions. ``lines``: the line numbers of list
+    items, if known.
     """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))

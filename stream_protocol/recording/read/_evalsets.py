@@ -60,7 +60,8 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of an eval case. ``session``: the name of the case; ``None`` for the only case.
+    """Return the events of an eval case. ``session``: the name of the case. It may be ``None`` if there is only one
+    case.
 
     Raises ``RecordingError`` if there is no such case, or if the case contains no answer of the agent.
     """

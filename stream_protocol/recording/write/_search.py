@@ -80,7 +80,7 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Search:
-    """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
+    """Copies JSON values without their secrets. One search stops after a limited amount of work (``MAX_WORK``).
 
     The work for each value is estimated before the value is searched. A placeholder replaces a value that needs more
     work than is left. Files in Base64 are not searched.

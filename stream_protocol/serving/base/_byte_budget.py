@@ -20,7 +20,8 @@ USER_SHARE: Final = 2
 
 
 class ByteBudget:
-    """Number of bytes that the requests of all users share. Each user may hold at most half of the bytes.
+    """Limits the bytes that all requests together hold in memory. The requests of one user may hold at most half of the
+    limit.
 
     ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: creates the error (429) for a
     user who would hold more than half of ``limit``. ``of_all``: creates the error (503) for a request that does not

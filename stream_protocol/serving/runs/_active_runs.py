@@ -106,8 +106,8 @@ class ActiveRuns:
         session store lacks the chat, because the active run may belong to another deployment. ``waiting``: the slot of
         this request within the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
-        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: False
-        to search for an active run with this idempotency key, and not to begin a run.
+        ``request``: the request, or ``None`` to change the chat without a run. ``since_stop``: see ``Run``.
+        ``begins_run``: False to search for an active run with this idempotency key, and not to begin a run.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, or after ``close``. With
         ``begins_run=False``, also raises this error if no run with this key is active.
@@ -164,8 +164,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) after
-        ``stop_timeout``, and after ``close``.
+        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) if this takes
+        longer than ``stop_timeout``, or if ``close`` was called.
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
