@@ -4,6 +4,7 @@ import math
 import socket
 import sys
 from collections.abc import Container, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
@@ -32,6 +33,9 @@ else:
     AiSdkParam = FloatParam = IntParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
 
 AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
+
+AI_SDK_HELP: Final = "Version of the client's `ai`: 6 (also works with 7), 7 or a full version."
+"""Help of ``--ai-sdk`` in the commands that write a stream."""
 
 
 class AiSdk(AiSdkParam):
@@ -210,6 +214,16 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
         return number if number == float(value) and least <= number <= most else None
     except (ValueError, OverflowError):  # also an infinite number, and a number with thousands of digits
         return None
+
+
+def require_path(path: str) -> None:
+    """End the command with exit code 2 if there is no such file or folder. Call this function before ADK is loaded."""
+    try:
+        Path(path).stat()
+    except OSError as error:
+        refuse(f"{click.format_filename(path)}: {error.strerror}")
+    except ValueError:  # the path has a null character
+        refuse(f"{shown(path)} is not a valid path")
 
 
 def require_free_port(host: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""Draws a bar chart with a bar for each month, and returns it as a PNG. Needs no imaging library."""
+"""Draws a bar chart of twelve monthly temperatures as PNG bytes, without an imaging library."""
 
 import struct
 import zlib

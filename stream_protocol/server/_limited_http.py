@@ -77,8 +77,8 @@ class ServerLimits:
     body_seconds: float = 20.0
     """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Each time this many bytes of a body arrive, the body's time limit grows by a second. A faster body
-    reaches no time limit."""
+    """Each time this many bytes of a body arrive, the body's time limit grows by a second. A body that
+    always arrives at this rate never times out."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 

@@ -136,8 +136,8 @@ class ChatService:
         """Returns the running response of a chat as SSE events, from the ``start`` chunk on; ``None`` if no response is
         running.
 
-        The events contain the whole message, with its content from earlier responses. Returns ``None`` for chats of
-        other users.
+        If the response continues a message, the events also contain the content from earlier responses to this message.
+        Returns ``None`` for chats of other users.
         """
         with self.in_progress:
             key = chat_key(user_id, chat_id)

@@ -207,7 +207,7 @@ class StreamedResponse:
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return all streamed text of this kind: text or reasoning."""
+        """Return everything that was streamed of one kind, text or reasoning, as a ``PrefixHash``."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)

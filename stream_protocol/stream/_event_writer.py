@@ -1,5 +1,5 @@
-"""Convert ADK events to chunks, and write the chunks. The module ``_conversion`` writes the chunks that begin and end
-the response.
+"""Convert ADK events to chunks, and write the chunks. The module ``_conversion`` writes the chunks that begin and end a
+response.
 
 The content of a partial event is written when the event arrives. A complete event repeats the content of its author's
 partial events. From a complete event, only new content is written. If a callback has changed the streamed text, the

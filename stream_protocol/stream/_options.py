@@ -58,7 +58,7 @@ class ConverterOptions(TypedDict, total=False):
     send_state: bool | Collection[str]
     """Send changes of the session state as ``data-adk-state``. A list names the keys to send. False by default."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not sent. If such a call requests an approval, the request and the call are sent.
+    """Tools whose calls are not sent, except calls that request an approval.
 
     ADK's control tools are always hidden: ``transfer_to_agent``, ``set_model_response``, ``exit_loop`` and
     ``finish_task``.

@@ -77,7 +77,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the chunks without input deltas. The complete input of a call comes directly after its
+    """Yield the chunks without input deltas, and with the complete input of each call directly after the call's
     ``tool-input-start``.
     """
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}

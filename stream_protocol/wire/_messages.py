@@ -218,7 +218,9 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Parse a request body in slices. Returns the size of the body in bytes, and its JSON object."""
+    """Generator that parses a request body, and yields like ``parse_json_in_slices``. Returns the size of the body in
+    bytes, and its JSON object.
+    """
     _check_body(body)
     try:
         if isinstance(body, Mapping):

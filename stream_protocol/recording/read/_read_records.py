@@ -41,8 +41,10 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of UTF-16 texts, as some Windows programs save them."""
 
-_JSON_BEGINNINGS: Final = ("{", "[", '"{')
-"""The first characters of JSON. The last entry is for JSON inside a JSON string, which ADK 1 wrote."""
+_JSON_BEGINNING: Final = re.compile(r'\{|\[(?!\[?[A-Za-z])|"\{')
+"""Pattern for the beginning of JSON, but not of TOML and INI files, such as ``[project]``. The last case is for JSON
+inside a JSON string, which ADK 1 wrote.
+"""
 
 
 class Form(Enum):
@@ -68,7 +70,7 @@ def detect_form(head: bytes) -> Form | None:
         return Form.YAML
     if _SSE_LINE.match(text):
         return Form.CAPTURE
-    return Form.JSON if text.startswith(_JSON_BEGINNINGS) else None
+    return Form.JSON if _JSON_BEGINNING.match(text) else None
 
 
 def text_of(head: bytes) -> str:

@@ -10,7 +10,7 @@ Where to change what:
 - ``_paths``: checks whether a path is a file or a folder.
 - ``_tasks``: tasks, timers and time limits.
 - ``_audit``: the audit trail.
-- ``_overrides``: ``RunOverrides``, the settings of an app for one request.
+- ``_overrides``: ``RunOverrides``, settings that an app chooses for one request.
 - ``_recorder_protocol``: the interface of recorders.
 """
 

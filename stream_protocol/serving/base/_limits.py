@@ -104,7 +104,7 @@ class ServiceLimits:
     evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Maximum memory for histories, artifacts and finished replies that are being sent.
+    """Maximum memory for histories, artifacts and finished replies, which stay in memory until clients have read them.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
     KiB is never refused. A response that is larger than the whole memory is sent when no other response is being sent.

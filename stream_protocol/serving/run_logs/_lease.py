@@ -105,8 +105,8 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal. The store's reply to a renewal contains requests to stop the run, and messages
-        to the run. It also contains the number of other workers that read the run.
+        """Requests an immediate renewal. The store's reply to a renewal tells whether the run must stop, which messages
+        other workers have sent to the run, and how many other workers read the run.
         """
         self._renewal_wanted.set()
 

@@ -45,11 +45,10 @@ class LogBounds:
     The size is measured after text deltas are joined.
     """
     max_backlog: int = 16 * 2**20
-    """Limit of the data that a reader has not read yet.
+    """Limit of the data that a reader has not read yet. Beyond the limit, the reader is disconnected, and can resume.
 
-    A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
-    that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest
-    step do not count.
+    For a reader that starts late, the limit is at least twice the size that the log has when the reader starts. An
+    event counts as at most 64 KiB. Events that were written in the newest step do not count.
     """
     max_readers: int = 32
     """Maximum number of readers of a run in one worker.

@@ -85,7 +85,8 @@ class LeaseTimes:
     def time_to_renew(self) -> float:
         """If all renewals of a lease fail for this number of seconds, the worker ends the run.
 
-        So a run survives if the store is unreachable for less than a third of ``lease``.
+        The value is half of ``lease``. A run therefore survives if the store is unreachable for less than a third of
+        ``lease``.
         """
         return self.lease / 2
 

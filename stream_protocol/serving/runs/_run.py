@@ -269,8 +269,8 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles bytes that a steering request has sent to this run, and returns the encoded ``Reply``. ``post``: the
-        result of the function ``delivery`` or ``question``.
+        """Handles bytes that a request has sent to this run, and returns the encoded ``Reply``. ``post``: a steering
+        message (the result of ``delivery``), or a question about a steering message (the result of ``question``).
         """
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 

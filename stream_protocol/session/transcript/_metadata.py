@@ -158,8 +158,10 @@ def hidden_events(event: Event) -> tuple[str, ...]:
 
 
 def moved_before(event: Event) -> str | None:
-    """Return the id of the event before which the client got this event (``EventMetadata.before``). Return ``None`` if
-    the event was not moved. For most events, this is faster than ``EventMetadata.of``.
+    """Return the id of the stored event that the client was shown directly after this event; ``None`` if the client was
+    shown the events in their stored order.
+
+    For most events, this is faster than ``EventMetadata.of(event).before``.
     """
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 

@@ -120,7 +120,7 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call of the agent ``speaker`` with this ADK id; ``None`` if there is none."""
+        """Return the newest call with this ADK id from the agent ``speaker``; ``None`` if there is no such call."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 

@@ -5,12 +5,12 @@ deployment in place of this beginning. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
   ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
-  second row, whose key is ``<chat> stopped``. Its column ``request`` has the id of the newest request to stop. This row
-  is never a lease.
-- ``logs``: a row for each run. It has the run's oldest events, merged into longer ones. The column ``past`` has the
-  content that the message had before this run.
-- ``entries``: the other events of a run, several per row. The column ``after`` is the number of events before the row.
-- ``readers``: a row for each worker that reads a run of another worker.
+  second row, whose ``chat`` is ``<chat> stopped``. The column ``request`` of this row has the id of the chat's newest
+  stop. This row is never a lease.
+- ``logs``: a row for each run. The column ``events`` has the oldest events of the run, merged into longer events.
+  ``past`` has the content that the message had before this run.
+- ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
+- ``readers``: the other workers that read a run.
 - ``posts``: messages that requests at other workers send to a run, and the replies of the run.
 
 All tables except ``leases`` are UNLOGGED. Writes to these tables therefore skip the write-ahead log, and do not wait
