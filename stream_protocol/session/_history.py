@@ -174,8 +174,8 @@ class PageMessages:
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
         """Begin a turn, which is a user message and the agent's replies to it.
 
-        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in the
-        turns before.
+        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in earlier
+        turns.
         """
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))

@@ -48,8 +48,9 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add the events that earlier executions of the run stored before their workers died. Clients have received the
-        content of these events."""
+        """Add the events that earlier executions of the run stored before their workers died. Clients have already
+        received this content.
+        """
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:

@@ -331,7 +331,7 @@ class EventWriter(Generic[T]):
             write_artifacts(self._sink, saved, self.settings)
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's model response. First write the parts that were held back for the complete event."""
+        """End an author's model response. If parts wait for the complete event, write them first."""
         waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
         for part in waiting:
             match part:

@@ -371,8 +371,8 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End an author's stream, although its complete event has not come. The streamed parts stay in the property
-        ``unconfirmed``.
+        """End an author's stream, although its complete event has not come. The property ``unconfirmed`` still contains
+        the streamed parts.
         """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()

@@ -168,7 +168,7 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message, in slices as ``parse_chat_request_in_slices`` does.
+    """Like ``parse_chat_request_in_slices``, for a request body that is a single user message.
 
     ``ChatRequest.body`` contains the keys that do not belong to a message. Raises the errors of ``parse_chat_request``.
     Also raises ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
