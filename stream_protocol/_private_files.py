@@ -30,9 +30,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private, before SQLite opens the database.
 
-    A new file gets mode 0600. If other accounts can access an existing database, it also gets mode 0600, and so do
-    SQLite's additional files next to it. An ``OSError`` is ignored: if it matters, SQLite raises an error when it opens
-    the database.
+    A new file gets mode 0600. If other accounts can access an existing database, it also gets mode 0600. SQLite's
+    additional files next to it are changed in the same way. An ``OSError`` is ignored: if it matters, SQLite raises an
+    error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

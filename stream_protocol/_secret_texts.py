@@ -202,10 +202,11 @@ def _clean_parameters(url: str) -> str:
 
 
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
-    """Return the text of a log line or an error with ``[redacted]`` in place of everything that may be a secret.
+    """Return the text of a log line or an error. ``[redacted]`` replaces everything that may be a secret.
 
-    Removes more than ``without_secrets``: users and queries of URLs, values of secret environment variables, long
-    words, and words that come after the name of a secret in a sentence. ``known``: long words that are not secret.
+    Removes more than ``without_secrets``. Also removes users and queries of URLs, values of secret environment
+    variables, and long words. If a sentence contains the name of a secret, also removes the word after the name.
+    ``known``: long words that are not secret.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)

@@ -7,8 +7,8 @@ import ADK. If an event is JSON, the package imports ADK.
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
-tool. ``KnownCalls`` also stores the id that each call has in the client.
+``KnownCalls`` finds the call to which an event refers, for example with an approval request or a function response.
+``KnownCalls`` also stores the id that each call has in the client.
 
 Where to change what:
 

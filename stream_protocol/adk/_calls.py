@@ -2,8 +2,8 @@
 come from a running tool.
 
 Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
-number of responses to the call. It uses no partial events, because ADK does not store them, and the search must find
-the same call in a live response and in the stored chat.
+number of responses to the call. It must find the same call in a live response and in the stored chat. So it uses no
+partial events, because ADK does not store them.
 """
 
 from collections.abc import Callable, Mapping
@@ -101,7 +101,9 @@ class KnownCalls:
             known.adk_ids += (adk_id,)
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the agent's newest call that has the id ``adk_id``; ``None`` if there is no such call."""
+        """Return the newest call of the agent ``speaker`` for which ADK uses the id ``adk_id``; ``None`` if there is no
+        such call.
+        """
         return next((known for known in reversed(self._same_id.get(adk_id, ())) if known.speaker == speaker), None)
 
     def read_call(
@@ -217,8 +219,8 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if the event has the result of a call that needs approval, and the event with the approval is
-        missing. Because there is a result, the user must have approved the call.
+        """Return True if the event has the result of a call that needs approval, but no earlier event has the approval.
+        Because there is a result, the user must have approved the call.
 
         Call this method before the event's calls and results are read.
         """
@@ -342,7 +344,7 @@ class KnownCalls:
 
         1. calls with the tool, author, branch and number of the reference,
         2. calls in the event ``event``,
-        3. calls for which ``is_settled`` returns False. If there are none, the newest call,
+        3. calls for which ``is_settled`` returns False (if there is no such call, the newest call),
         4. calls that the user has approved,
         5. calls of the newest run,
         6. calls with the arguments ``args``,

@@ -64,7 +64,7 @@ def is_failure(event: "Event") -> bool:
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason if the event's error code is only a finish reason; otherwise ``None``.
 
-    ADK sets an error code for every finish reason except ``STOP``, for example for ``MAX_TOKENS``.
+    ADK sets an error code for each finish reason except ``STOP``. An example is ``MAX_TOKENS``.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:

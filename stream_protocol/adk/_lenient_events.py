@@ -75,7 +75,7 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the values for which ADK's validation raises an error of ``_TYPE_ERRORS``.
+    """ADK's validation raises an error of ``_TYPE_ERRORS`` for some values. Yield the locations of these values.
 
     These errors name no location. So each value is validated alone, in an event that ``within`` creates for it. If a
     list or object is refused because of a value inside it, only the inner value is yielded. The caller may delete each

@@ -131,7 +131,9 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that ``response`` answers; ``None`` if the event does not store it."""
+    """Return the number of the answered call: its position among the calls with the same id. Return ``None`` if the
+    event does not store the number.
+    """
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)

@@ -51,7 +51,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part contains the sound of a live run. Other audio files do not count."""
+    """Return True if the part contains the sound of a live run. Return False for other audio files."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)

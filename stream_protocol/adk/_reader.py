@@ -163,8 +163,8 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of the task-mode agents in these events. The history of the chat hides the tool calls that start
     such an agent.
 
-    A task-mode agent has the name of the tool that starts it, and its events have the id of the tool call. The function
-    checks both, because a model may reuse an id.
+    A tool with the name of the agent starts a task-mode agent. The agent's events have the id of the tool call. The
+    function checks name and id, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()

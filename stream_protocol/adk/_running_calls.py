@@ -93,8 +93,8 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Record that the tool of this context has returned, or that a callback has returned instead of the tool.
-        Return the tool's call.
+        """Record that the tool of this context (or a callback instead of the tool) has returned. Return the tool's
+        call.
         """
         if (running := running_call(context)) is not None:
             running.has_returned = True
@@ -149,8 +149,8 @@ class RunningCalls:
 
 
 def answered_numbers(event: "Event", answered: Iterable[RunningCall | None]) -> dict[str, list[int | None]]:
-    """Return the value of ``ANSWERED_KEY`` for an event: a dictionary from a call id to the numbers of the answered
-    calls with this id. ``answered``: the calls from ``RunningCalls.take_answered``.
+    """Return the value of ``ANSWERED_KEY`` for an event. This is a dictionary: for each call id, it has the numbers of
+    the answered calls with this id. ``answered``: the calls from ``RunningCalls.take_answered``.
     """
     numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
@@ -171,8 +171,9 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls whose tools or tool callbacks raised this exception. There are several calls if a tool runs an
-    agent in the same run, and a tool of that agent raised the exception."""
+    """Return the calls whose tools or tool callbacks raised this exception. There can be several: if a tool runs an
+    agent, and a tool of this agent raised the exception, both calls are returned.
+    """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
     return [_reference(each) for each in contexts if each.invocation_id == contexts[0].invocation_id]

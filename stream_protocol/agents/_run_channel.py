@@ -1,7 +1,6 @@
 """The channel of the current run. With the channel, code inside a run can add events to the response, without ADK.
 
-A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
-agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool
+The channel is in a context variable. Some threads and tasks cannot read this variable, for example a thread that a tool
 starts. For these, ``_SCOPES`` maps the ADK context of a tool call to the channel. Outside a ``ChatService`` there is no
 channel.
 """
@@ -45,8 +44,8 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call. If the tool call is inside an ``AgentTool`` call that the client sees instead, also
-    the outer call.
+    """The channel of a tool call. If the tool call runs inside an ``AgentTool`` call, the client may see only this
+    outer call. Then this object also has the outer call.
     """
 
     channel: RunChannel
@@ -80,7 +79,7 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of the current task. The task then counts as outside every ``AgentTool`` call."""
+    """Set the channel for the rest of the current task. The task then no longer belongs to an ``AgentTool`` call."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 

@@ -158,7 +158,7 @@ class ChatResponse:
             raise
 
     async def require_stream(self) -> None:
-        """Raise ``BrokenError`` unless the status is 2xx and not 204."""
+        """Raise ``BrokenError`` if the status is 204, or is not 2xx."""
         if not 200 <= self.status < 300 or self.status == 204:
             require_no_limit(self.status)
             await self.read()

@@ -37,7 +37,7 @@ SLOW_SECONDS: Final = 0.05
 
 
 class Backend:
-    """The server that is checked, the settings, and data that all checks share, such as the prompts that worked."""
+    """The checked server, the settings, and data for all checks, such as the prompts that worked."""
 
     def __init__(
         self,

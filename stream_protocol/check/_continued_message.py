@@ -18,7 +18,7 @@ A server that always sends the same message id creates one endless message.
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues, with assumed answers to the calls that wait for the user."""
+    """The message that a response continues. If its calls wait for the user, it contains assumed answers to them."""
 
     message: UIMessage
     answered: frozenset[str]

@@ -1,8 +1,8 @@
 """Check one response for one client version: the order of its chunks, and its end.
 
-A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
-the rest of the response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of
-these rules compare a chunk with the message as it was before the chunk.
+A copy of the client's reducer finds chunks on which the client fails. The client then stops reading, so the rest of the
+response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of these rules
+compare a chunk with the message as it was before the chunk.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -115,7 +115,9 @@ class ResponseChecker:
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and stops reading. Yields ``problem``, unless the client had stopped before."""
+        """Record that the client fails and stops reading. Yields ``problem``. If the client has stopped before, yields
+        nothing.
+        """
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem

@@ -103,8 +103,8 @@ class _Supervisor:
     def check_process(self) -> None:
         """Replace the child process if it has ended.
 
-        This process exits with the child's exit code if the first child has refused the command line, or if two
-        children in a row have died.
+        If the first child has refused the command line, this process exits with the child's exit code. It does the same
+        after two children in a row have died.
         """
         if self._process.exitcode is None:
             return

@@ -181,8 +181,8 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True if a line is printed for each run: on a terminal, unless ``--quiet`` or ``--log-format json`` is
-        set. Not for a pipe: if nobody reads it, printing would block the server.
+        """Return True if a line is printed for each run. This is the case on a terminal, without ``--quiet`` and
+        ``--log-format json``. If stdout were a pipe that nobody reads, printing would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 

@@ -1,9 +1,9 @@
 """Stores the results of model and tool calls. If a run is executed again after a crash, stored calls are not repeated.
 
 Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. Calls are not steps or
-children of the run's workflow: DBOS finds steps and children by the order of their start, and parallel branches may
-start in a different order each time. DBOS stores a workflow as pending before it starts, so the journal can find a call
-that began and did not end.
+children of the run's workflow, because DBOS identifies these by the order in which they start. With parallel branches,
+the order can change. DBOS stores a workflow as pending before it starts. So the journal can find a call that began and
+did not end.
 """
 
 from __future__ import annotations

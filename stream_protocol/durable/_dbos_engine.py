@@ -93,8 +93,8 @@ class DbosEngine:
     Several deployments can share a database. Each deployment finds only the runs of its own app, session store and run
     log. Only one process at a time can use an SQLite file.
 
-    Raises ``StreamProtocolError`` for a URL of neither PostgreSQL nor SQLite, and for an SQLite file if the installed
-    SQLite is too old for DBOS. With Python 3.12 and later, DBOS needs SQLite 3.42 or later.
+    Raises ``StreamProtocolError`` if the URL is not one of PostgreSQL or SQLite, or if the installed SQLite is too old
+    for DBOS. With Python 3.12 and later, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:

@@ -25,7 +25,8 @@ _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
-    """Return a text for each agent below ``root`` that durable runs do not support: its name, and its mode or class.
+    """Find the agents below ``root`` that durable runs do not support. Return a text for each, with its name, and its
+    mode or class.
 
     Agents with ``mode="task"`` are not supported, because they continue an earlier invocation.
     """

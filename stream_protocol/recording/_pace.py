@@ -19,8 +19,8 @@ LONGEST_WAIT: Final = 1e8
 class TurnClock:
     """Converts the recorded times of a turn's events to seconds since the turn began.
 
-    ``has_turn_record``: True if the turn begins with a ``TurnRecord``. The recorded times then count from this record,
-    otherwise from the first event.
+    ``has_turn_record``: True if the turn begins with a ``TurnRecord``. Time 0 is then the time of this record,
+    otherwise the time of the first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:

@@ -160,8 +160,8 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn, and add data from the turn's request to them: the id of the user message, and the
-    reasons of approvals. A ``ChatService`` stores the same data on its events.
+    """Yield the events of a turn, with two values from the turn's request: the id of the user message, and the reasons
+    of approvals. A ``ChatService`` stores the same data on its events.
 
     Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: the message ids that are
     already used. The function adds the user message's id to this set.

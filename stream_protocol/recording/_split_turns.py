@@ -62,8 +62,8 @@ def split_turns(
     """Split the items of a recording into turns. Yields each turn as a pair: the ``TurnHead`` (data about the turn),
     and an iterator of the turn's items. Read all items of a turn before you request the next turn.
 
-    ``hidden``: the events that the client does not receive. ``beginnings``: the ids of invocations that begin a turn
-    without a user event; ``None`` if each invocation can begin a turn.
+    ``hidden``: the events that the client does not receive. ``beginnings``: the ids of the invocations that begin a
+    turn if user events are missing. With ``None``, each invocation can begin a turn.
     """
     splitter = _TurnSplitter(beginnings, hidden)
     for head, group in groupby(_with_heads(items, splitter), key=lambda pair: pair[0]):

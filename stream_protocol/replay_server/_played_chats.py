@@ -106,8 +106,8 @@ class Chats:
         """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if no response has
         begun in this time.
 
-        ``chat_id`` may also be the name of a recording. In this case, the method waits for the chat that last began
-        this recording.
+        ``chat_id`` may also be the name of a recording. Then the method waits for the newest chat that has begun this
+        recording.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:

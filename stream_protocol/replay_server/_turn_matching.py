@@ -166,8 +166,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """``turns``: the turns of one assistant message. Return the last of them for which the request contains all
-    recorded answers: those of this turn, and of the turns before it.
+    """``turns``: the turns of one assistant message. Return the last of them for which the request contains all answers
+    that were recorded up to this turn.
 
     Returns a ``Mismatch`` if there is no such turn.
     """

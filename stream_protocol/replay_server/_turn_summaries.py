@@ -109,8 +109,8 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """Return the parts of the user message in the recorded request. Use it if the turn's events do not contain the user
-    message.
+    """Return the parts of the user message in the recorded request. Use this function if the turn's events do not
+    contain the user message.
     """
     if turn.request is None or turn.past:
         return None

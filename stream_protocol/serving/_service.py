@@ -281,8 +281,8 @@ class ChatService:
         with the message. If a message is sent twice, the agent reads it once. ``request``: a request with only this
         message.
 
-        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
-        edit or without ``history="server"``, and 429 if too many messages wait.
+        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, and 429 if
+        too many messages wait. It is 409 for an edit, and for a service without ``history="server"``.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -318,9 +318,9 @@ class ChatService:
 
         Unfinished requests without a run, such as those for histories, can finish before the run log is closed.
 
-        If the service was created with an agent or an ``App``, its toolsets and plugins are also closed, unless another
-        service still uses them. If it was created with a ``Runner``, the ``Runner`` stays open. If only an agent of
-        ``RunOverrides`` uses a toolset, this toolset stays open, too.
+        If the service was created with an agent or an ``App``, its toolsets and plugins are closed, too. A toolset or
+        plugin that another service still uses stays open. If it was created with a ``Runner``, the ``Runner`` stays
+        open. If only an agent of ``RunOverrides`` uses a toolset, this toolset stays open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

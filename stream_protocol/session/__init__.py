@@ -22,7 +22,7 @@ Where to change what:
 - ``_request_plans``: the types of plans, and the user's decisions that the audit trail records.
 - ``_submitted_answers``: finds the pending call for each of the user's answers, and validates the answers.
 - ``_schema_checks``: checks user input against JSON schemas.
-- ``_schema_costs``: limits the work of a schema check.
+- ``_schema_costs``: limits the time of a schema check.
 - ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
 - ``_run_output``: finds text that a run has streamed, but ADK has not stored.
 - ``_interrupted_runs``: creates the missing responses to calls after a stop, an error, or the failure of a tool.

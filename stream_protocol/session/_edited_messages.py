@@ -1,8 +1,9 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
-A request may have fewer messages than the stored chat, for one of two reasons. First, some UI libraries edit a message
-in this way: they remove it and all later messages, and send the edited text as a new message. Second, the browser tab
-may not have loaded the newest messages. The app's ``TruncatedHistory`` decides what the server does in both cases.
+A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries remove an edited
+message and all messages after it, and send the edited text as a new message. In other cases, the browser tab has not
+loaded the newest messages. The server cannot distinguish the two cases. The app's ``TruncatedHistory`` decides what the
+server does.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     steering message is a message that the user sends while the agent works.
 
     ``stored``: the turn of the user message. If the user message was edited, or is not the newest, no steering message
-    stays. Otherwise, those that no model call has read stay. If the stored reply is incomplete, all steering messages
-    of the turn stay.
+    stays. Otherwise, unread messages stay: no model call has read them. If the stored reply is incomplete, all steering
+    messages of the turn stay.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -168,7 +169,7 @@ def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first stored turn that the request's messages lack; ``None`` if they lack no turn.
 
-    - The request lacks a turn if it has no message of this turn, and no message of a later turn.
+    - The request lacks a turn if it has no message of this turn or of a later turn.
     - If none of the user messages before the last message is stored, they come from another session. The result is then
       ``None``.
 
@@ -212,8 +213,7 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
     """Return True if the text of the request's ``message`` differs from the stored text. Some clients change the text
     of a message, and then send a request to regenerate the reply.
 
-    Files are not compared. After a reload, a client has a link or a line of text in place of some files, so a
-    comparison would find a difference.
+    Files are not compared, because after a reload, a client may have a link or a text instead of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))

@@ -174,8 +174,8 @@ class PageMessages:
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
         """Begin a turn, which is a user message and the agent's replies to it.
 
-        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in the
-        turns before.
+        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in earlier
+        turns.
         """
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
@@ -259,8 +259,8 @@ class _PageTurn:
         """Give each unanswered tool call an error, because the user has sent a newer message. ``unanswered: true`` in
         the call's metadata distinguishes it from a failed call.
 
-        If an agent inside a tool call has asked a question, the message contains the question twice: as its own part,
-        and in the card of the agent. Both get the error.
+        If an agent inside a tool call has asked a question, the message contains it twice: as a part, and in the output
+        of the tool call. Both get the error.
         """
         if self._message is None:
             return

@@ -103,8 +103,8 @@ def _closing_events(
     agent: str,
     hidden: Sequence[Event],
 ) -> list[Event]:
-    """Return the events to append after the streamed text of a failed or stopped run: responses to unanswered calls,
-    and the end of the run.
+    """Return the events to append after the streamed text of a failed or stopped run. They contain responses to
+    unanswered calls, and the end of the run.
 
     ``streamed``: events with text that the client received but ADK did not store. ``hidden``: stored events that the
     client did not receive. If the client received an error text and ``streamed`` is empty, the result has at least one
@@ -179,7 +179,7 @@ def _missing_responses(
     responses in one event.
 
     ``closes_pending``: True to include calls that wait for the user's answer. ``hidden``: ids of stored events that the
-    client did not receive. If a call waits for the client, a response in such an event does not count. ``failed``: the
+    client did not receive. If a call waits for the client, responses in such events are ignored. ``failed``: the
     ``toolCallId`` of each call whose tool raised an exception.
     """
     unanswered = (

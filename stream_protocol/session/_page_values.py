@@ -126,7 +126,7 @@ class PageContext:
 
 
 class SharedState:
-    """The keys of a session's state that a client can read, and the keys that a client can also write.
+    """The keys of a session's state that a client can read or write.
 
     ``read``: the keys that the client can only read. ``write``: a dictionary with the keys that the client can write
     and read. Its values are the types of the keys' values. The type is any type that pydantic supports, or a JSON

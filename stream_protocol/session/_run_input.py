@@ -46,8 +46,8 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return the inputs for the ADK runs of a plan. If the answers belong to several agents, there are several runs,
-    one after the other, because ADK resumes only one agent in a run.
+    """Return the inputs for the ADK runs of a plan. ADK resumes only one agent in a run. So answers to several agents
+    need several runs, one after the other.
 
     ``mark``: the identity of the run, to be stored with the answers.
     """
@@ -116,10 +116,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     - A call that the user has not answered gets an error.
     - In task mode, an answer may be stored where only the task's agent reads it. Then a returned event repeats the
       answer for the agent that made the call.
-    - A call of a remote agent (A2A) gets no event, because remote agents refuse a function response together with a
-      user message.
+    - A call of a remote agent (A2A) gets no event. Remote agents refuse a function response together with a user
+      message.
 
-    The client does not get the events, because the messages of ``GET /api/chat/{id}`` already show an error for each
+    The client does not get these events. The messages of ``GET /api/chat/{id}`` already show an error for each
     unanswered call.
     """
     turn = transcript.current

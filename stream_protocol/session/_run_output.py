@@ -13,8 +13,8 @@ from stream_protocol.wire import storable_text
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored. Before ``follow`` is called, nothing counts
-    as received by the client.
+    """Compares the response of a run with the events that ADK has stored. Before ``follow`` is called, this class
+    assumes that the client has received nothing.
     """
 
     def __init__(self) -> None:
@@ -48,8 +48,9 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add the events that earlier executions of the run stored before their workers died. Clients have received the
-        content of these events."""
+        """Add the events that earlier executions of the run stored before their workers died. Clients have already
+        received this content.
+        """
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
@@ -103,8 +104,8 @@ class RunOutput:
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
     """Return the events of a run that the client did not receive. ``shown``: the ids of the received events.
 
-    Omits user events. Also omits the event with responses to unanswered calls that ADK stores after a stop, because the
-    client's stream has already ended these calls.
+    Omits user events. After a stop, ADK stores an event with responses to the unanswered calls. This event is also
+    omitted, because the client's stream has already ended these calls.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)

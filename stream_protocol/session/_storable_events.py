@@ -158,7 +158,7 @@ def _stored(value: Any) -> Any:
 
 def _encoded(plain: Any) -> bytes | None:
     """Return JSON text that contains the value inside some arrays. Return ``None`` for a value with more than
-    ``MAX_STORED_DEPTH`` levels. The arrays are there so that ``orjson`` refuses such a value.
+    ``MAX_STORED_DEPTH`` levels. With the arrays, such a value exceeds the nesting limit of ``orjson``.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]

@@ -142,8 +142,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """If a client repeats answers to tool calls after a newer user message, return the stored response to these
-    answers; otherwise ``None``.
+    """If a client repeats answers to tool calls after a newer user message, return the stored response to them;
+    otherwise ``None``.
 
     For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
     repeats its request.

@@ -24,8 +24,7 @@ Where to change what:
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not repeat their requests.
-- ``_speakers``: stores two things for each author: the message part that is open, and the streamed parts for which the
-  complete event has not come yet.
+- ``_speakers``: for each author, stores the open message part, and streamed parts until their complete event comes.
 - ``_options``: options of the converter.
 """
 

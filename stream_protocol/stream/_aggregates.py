@@ -215,7 +215,7 @@ class StreamedResponse:
     def shorten(self) -> None:
         """Join the newest text fragments, so that their list stays short.
 
-        If the last fragment ends with the first half of a surrogate pair, this half is not joined yet, because the next
+        If the last fragment ends with the first half of a surrogate pair, this half is not joined yet. The next
         fragment may contain the second half.
         """
         last = self.fragments[-1]

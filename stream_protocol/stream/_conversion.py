@@ -41,7 +41,7 @@ class Conversion(Generic[T]):
     __slots__ = ("_running", "_sink", "_unseen", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the client ids of all tool calls in earlier messages of the chat."""
+        """``call_ids``: the ``toolCallId`` of each tool call in earlier messages of the chat."""
         self._sink = sink
         self.message_id = message_id
         """The id of the message; ``None`` until the first event sets it."""
@@ -106,14 +106,12 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure that an event has reported and after which the run has not recovered; ``None`` if there is
-        none.
-        """
+        """The first failure in an event, unless the run has recovered from it; otherwise ``None``."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of the tool calls whose tools raised an exception. These calls have no result."""
+        """If a tool raised an exception, its call has no result. The ``toolCallId`` of each such call."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
@@ -266,7 +264,7 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a conversion for an agent that runs inside a tool call. ``call_id``: the client's id of this call."""
+    """Return a conversion for an agent that runs inside a tool call. ``call_id``: the ``toolCallId`` of this call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
@@ -349,8 +347,8 @@ def call_ids(taken_ids: Collection[str]) -> CallIds:
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of all tool calls in earlier
-    messages of the chat.
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ``toolCallId`` of each tool call in
+    earlier messages of the chat.
     """
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
@@ -363,8 +361,8 @@ def sse_conversion(
     *,
     seen: int | None = None,
 ) -> Conversion[bytes]:
-    """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of all tool calls in earlier
-    messages of the chat. ``seen``: see ``Conversion.replay``.
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ``toolCallId`` of each tool call in
+    earlier messages of the chat. ``seen``: see ``Conversion.replay``.
     """
     return _conversion(SseSink(), past, message_id, settings, call_ids, seen)
 

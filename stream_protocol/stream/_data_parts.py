@@ -91,7 +91,7 @@ class EventActions:
         """Return a dictionary with the widgets of this event that a running tool has already sent. Its keys are the
         widgets' ids. If the data of a widget has not changed, its value is ``None``.
 
-        If several widgets of the event have the same id, the last widget counts.
+        If several widgets of the event have the same id, the last widget is used.
         """
         if not self._posted:
             return {}

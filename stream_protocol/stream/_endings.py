@@ -48,7 +48,7 @@ class RunSummary:
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure after which the run has not recovered; ``None`` if there is none."""
+        """The first failure, unless the run has recovered from it; otherwise ``None``."""
         return self._failures[0][1] if self._failures else None
 
     @property

@@ -190,9 +190,9 @@ class EventWriter(Generic[T]):
         """Process an event of an agent that runs inside the tool call ``nesting``. The event becomes part of this
         call's output.
 
-        The client can answer only calls of the assistant message. So if a call of the inner agent waits for the user,
-        it also gets a part in the assistant message. If a task-mode agent waits for the user's next message, its reply
-        also gets a part there.
+        The client can answer only calls of the assistant message. If a call of the inner agent waits for the user, it
+        therefore also gets a part in the assistant message. If a task-mode agent waits for the user's next message, its
+        reply also gets a part there.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -331,7 +331,7 @@ class EventWriter(Generic[T]):
             write_artifacts(self._sink, saved, self.settings)
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's model response. First write the parts that were held back for the complete event."""
+        """End an author's model response. If parts wait for the complete event, write them first."""
         waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
         for part in waiting:
             match part:

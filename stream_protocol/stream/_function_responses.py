@@ -105,8 +105,8 @@ class FunctionResponses:
             self.add_response(facts, result)
 
     def add_response(self, facts: EventFacts, result: Result) -> None:
-        """Process a function response: a tool's result, ADK's placeholder for a later result, or the user's answer to
-        an approval request.
+        """Process a function response. It is a tool's result, ADK's placeholder for a later result, or the user's
+        answer to an approval request.
         """
         answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)

@@ -149,8 +149,8 @@ class NestedMessage:
 class _Sending:
     """Decides when a growing message is sent again as a whole.
 
-    Each time, more new content is needed, so that the total size of what is sent stays proportional to the size of the
-    message. The decision does not depend on time: the same events always give the same stream.
+    The larger the message, the more new content is needed. So the total size of all sent messages is proportional to
+    the size of the last. The decision does not depend on time: the same events always give the same stream.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")

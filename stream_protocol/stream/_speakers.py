@@ -5,7 +5,7 @@ by agent, branch and node path, because the event id may change with every fragm
 
 ``StreamedResponse`` stores the parts that an author has streamed since its last complete event. ``UnconfirmedStream``
 stores streamed parts until the complete event with these parts comes. If the run ends before that, a server writes
-these parts to the session, so that the history contains all text that the client has received.
+these parts to the session. So the history contains all text that the client has received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -303,7 +303,7 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """All streamed parts of a response for which no complete event has come."""
+    """Streamed parts of a response. The complete events with these parts have not come yet."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
@@ -371,8 +371,8 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End an author's stream for which no complete event has come. Its parts stay in the property
-        ``unconfirmed``.
+        """End an author's stream, although its complete event has not come. The property ``unconfirmed`` still contains
+        the streamed parts.
         """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()

@@ -73,8 +73,8 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's calls that were streamed, but for which no complete function call came. The client gets an
-        error for each of them.
+        """End the author's streamed calls whose complete function call has not come. The client gets an error for each
+        of them.
         """
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:

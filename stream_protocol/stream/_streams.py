@@ -108,7 +108,7 @@ def iter_sse(
     """Return the chunks of a run as bytes. ``events``: a synchronous iterable. All other arguments, and the errors, are
     those of ``stream_sse``.
 
-    If ``events`` is a list or tuple, the run counts as completed: see ``iter_chunks``.
+    If ``events`` is a list or tuple, it must contain the whole run: see ``iter_chunks``.
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)

@@ -70,7 +70,9 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON forms in which ADK sends the function's result, according to the return annotation."""
+    """Return the JSON forms that the result of a function can have when ADK sends it. They come from the function's
+    return annotation.
+    """
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (

@@ -249,8 +249,8 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model does not
-    count as an iterable.
+    """Raise ``TypeError`` if the value is not an iterable of items. Also raises it for a text, a dictionary or a
+    pydantic model.
 
     ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable,
     False to require a synchronous one. ``otherwise``: a hint for the error message if the value is of the other kind.
@@ -270,7 +270,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Return True for an iterable that counts as a single item: a text, a dictionary or a pydantic model."""
+    """Return True for a text, a dictionary or a pydantic model. They are iterable, but probably passed by mistake."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

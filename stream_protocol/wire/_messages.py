@@ -2,7 +2,7 @@
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. Newer clients may send keys, parts and states that this library does not know. These are kept unchanged.
-A key whose value is ``null`` counts as absent.
+A key whose value is ``null`` is treated as missing.
 
 The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
 It comes from a browser, so do not trust it.
@@ -103,8 +103,8 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """True if the request submits a new user message. A retry of such a request also counts. False for an edited
-        message, and for a request to regenerate a message.
+        """True if the request submits a new user message, or is a retry of such a request. False for an edited message,
+        and for a request to regenerate a message.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
@@ -168,7 +168,7 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message, in slices as ``parse_chat_request_in_slices`` does.
+    """Like ``parse_chat_request_in_slices``, for a request body that is a single user message.
 
     ``ChatRequest.body`` contains the keys that do not belong to a message. Raises the errors of ``parse_chat_request``.
     Also raises ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.

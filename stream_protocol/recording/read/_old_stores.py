@@ -130,8 +130,8 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is its newest approval request."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event. If the event has results of calls that still wait for approval, add ``actions`` that
-        mark these results as placeholders.
+        """Read the next event. If a result in the event belongs to a call that still waits for approval, add
+        ``actions`` to the event. They mark the result as a placeholder.
         """
         try:
             with self._warn.silenced():  # the event is read again after this module

@@ -190,7 +190,7 @@ def _can_be_read_again(path: Path) -> bool:
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True if the file name ends in ``.expected.jsonl``. Such a file is not a recording, but the expected stream
-    of one.
+    """Return True if the file name ends in ``.expected.jsonl``. Such a file is not a recording. It contains the
+    expected stream of a recording.
     """
     return path.stem.endswith(EXPECTED)

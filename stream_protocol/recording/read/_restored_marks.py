@@ -75,8 +75,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user as long-running. If a call still waits for the user, mark the
-    response to this call as a placeholder.
+    """ADK asks the user with calls, such as ``adk_request_confirmation``. Mark these calls as long-running. If a tool
+    call still waits for the user, mark its response as a placeholder.
 
     If a question or an answer has no id, it gets one. The author of an answer to a question becomes the user. If the
     author of a tool's response is not an agent, it becomes the last agent before the response.
@@ -104,7 +104,7 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """A call with which ADK asks the user, such as an approval request."""
+    """A question of ADK to the user, in the form of a call. For example, an approval request."""
 
     name: str
     id: str
@@ -153,9 +153,7 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Find the question that the user's answer belongs to, and set the id and the name of the answer to those of
-        the question.
-        """
+        """Find the question to which the user's answer belongs. Copy the question's id and name to the answer."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name

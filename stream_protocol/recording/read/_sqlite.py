@@ -94,7 +94,8 @@ def _rows(
     """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: the app's name, the
     user's id and the session's id.
 
-    All values together are limited to twice the size of the store, because rows of a broken file could share pages.
+    The total size of all values is limited to twice the size of the file. In a broken file, many rows may use the same
+    pages.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants

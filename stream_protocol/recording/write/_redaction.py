@@ -4,8 +4,8 @@ The rules are equal for requests, events and chunks, so that a replay of the rec
 
 - ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL, without its query, are
   kept. A credential that the user sent is removed completely.
-- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or stands next to the
-  value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
+- A value with a secret name is removed: see ``_secret_names``. The name may be the key of the value. It may also stand
+  next to the value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
 - A text that looks like a credential is removed: see ``_secret_texts``. Credentials in URLs are also removed. A text
   that is JSON is searched like JSON.
 

@@ -80,7 +80,7 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Search:
-    """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
+    """Copies JSON values without their secrets. One search stops after a limited amount of work (``MAX_WORK``).
 
     The work for each value is estimated before the value is searched. A placeholder replaces a value that needs more
     work than is left. Files in Base64 are not searched.
@@ -293,8 +293,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. Keys of the scheme never count as names of secrets, because
-        they are words such as the names of OAuth flows.
+        """Return a copy of an auth scheme without secrets. The scheme's keys, such as the names of OAuth flows, are not
+        treated as names of secrets.
         """
         match value:
             case str():

@@ -139,8 +139,8 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return a pair for a message part with a text: the part's type, and True if the text is a thought. Returns
-    ``None`` for any other item.
+    """If the item is a message part with a text, return a pair: the part's type, and True if the text is a thought.
+    Otherwise, return ``None``.
     """
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None

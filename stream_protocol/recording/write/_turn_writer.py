@@ -3,7 +3,7 @@
 Each line is written with one ``write`` call of the operating system. A killed process leaves at most one incomplete
 line, which the next turn removes. A power failure can lose the last lines, because ``fsync`` is not called.
 
-If writing or the app's redaction fails, the error is logged once, and nothing more is written to the file, so that the
+If writing or the app's redaction fails, the error is logged once, and nothing more is written to the file. So the
 recording has no gap. The run itself continues.
 """
 

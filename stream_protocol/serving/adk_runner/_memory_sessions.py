@@ -31,7 +31,7 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 
 class MemorySessionService(InMemorySessionService):
-    """Session service in the memory of this process, whose reads do not block the event loop.
+    """Session service that stores sessions in the memory of this process. Its reads do not block the event loop.
 
     If another task changes a session during a call of ``list_sessions``, the result may lack this change.
     """

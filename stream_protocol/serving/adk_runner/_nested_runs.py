@@ -140,8 +140,9 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets ``kept`` to the value of an earlier execution of this run. After a crash, a run may be executed again
-        without the nested agent, because the tool's result is stored. Call this method in this case.
+        """Sets ``kept`` to the value of an earlier execution of this run. After a crash, a run may be executed again,
+        although the result of this call is already stored. The nested agent then does not run again. Call this method
+        in its place.
         """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]

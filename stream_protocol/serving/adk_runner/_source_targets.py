@@ -100,8 +100,8 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``; ``None`` if no such module is loaded, or if the module is
-    in the folder ``place``.
+    """Return the path of the loaded module called ``name``. Return ``None`` if no such module is loaded, or if it is in
+    the folder ``place``.
     """
     module = sys.modules.get(name)
     if module is None:

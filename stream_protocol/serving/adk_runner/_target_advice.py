@@ -240,8 +240,8 @@ def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package: the folder's path if the folder is an agent, otherwise the targets in the
-    package's module ``agent``.
+    """Return the targets of a package. If its folder is an agent, this is the folder's path. Otherwise, these are the
+    targets in the package's module ``agent``.
     """
     folder = Path(*module.split("."))
     if _is_agent_path(folder):

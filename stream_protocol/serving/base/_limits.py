@@ -181,8 +181,8 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Remove up to two users from memory who have not sent a request for so long that their count is zero again.
-        Each request adds at most one user, so memory does not grow forever.
+        """Remove up to two users from memory who have sent no request for some time. Each request adds at most one
+        user, so memory does not grow forever.
         """
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
@@ -254,8 +254,9 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. If all slots are taken, raise the error. But if one of them is about to
-        become free, return the error: the caller waits, and raises the error if the wait takes too long.
+        """Return ``None`` if a slot is free. If all slots are taken, raise the error. If one of them is about to become
+        free, return the error and do not raise it. The caller then waits for this slot, and raises the error if the
+        wait takes too long.
         """
         if key in self._taken:
             return None

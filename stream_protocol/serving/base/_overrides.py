@@ -22,8 +22,7 @@ from stream_protocol.wire import check_flag, check_instance, check_mapping, chec
 class RunOverrides:
     """Settings of one run. If a setting is not given, the option of the ``ChatService`` applies.
 
-    Raises ``StreamProtocolError`` for a value of the wrong type, and for state that session stores cannot store, for
-    example because it is not JSON.
+    Raises ``StreamProtocolError`` for a value of the wrong type, and for state that has no JSON form.
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)

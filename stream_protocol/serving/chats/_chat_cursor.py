@@ -38,8 +38,8 @@ positions."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """A cursor in a list of chats. The list has the chats of one user that match one search text and are archived, or
-    not archived.
+    """A cursor in a list of chats. The list has the chats of one user that match a search text. It has either the
+    archived chats or all other chats.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of chats on previous pages. ``from_top_to``: a
     position in the list. All chats above this position were on previous pages, too.

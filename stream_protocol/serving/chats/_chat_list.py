@@ -187,8 +187,8 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the title that the user has set; else the title that the app has set; else the stored title from the first
-    message.
+    """Return the user's title. If there is none, return the app's title. If there is none, return the stored title from
+    the first message.
     """
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)

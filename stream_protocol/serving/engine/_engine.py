@@ -135,8 +135,8 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that may have crashed during the run. A worker that shut down properly does not count.
-        The run's last worker counts even if it is alive.
+        """The number of workers that may have crashed during the run. Includes the run's last worker, even if it is
+        alive. Excludes workers that shut down properly.
         """
         return sum(state != "left" for state in self.executions.values())
 

@@ -47,7 +47,7 @@ UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
-    """Return the data from which another worker can recover the run. The job must have an invocation id."""
+    """Return the data with which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
     new_turn = job.request_plan if isinstance(job.request_plan, NewUserTurn) else None
     return RunRecord(

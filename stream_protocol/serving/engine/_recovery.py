@@ -1,5 +1,5 @@
-"""Provides ``Recovery``, which executes the run of a dead worker again. If the client has already received the end of
-the response, the run is not executed again, and only this end is stored.
+"""Provides ``Recovery``, which executes the run of a dead worker again. But if the client has already received the end
+of the response, ``Recovery`` only stores this end.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _VERSION: Final = re.compile(r"\d+$")
 class ResumedSessions(DelegatingSessions):
     """The session service of a run that is executed again. It hides the events of earlier executions from the run.
 
-    If a new event equals a stored event of an earlier execution, it is not stored again, and gets the id of the stored
+    If a new event equals a stored event of an earlier execution, it is not stored again. It gets the id of the stored
     event. ``stored``: the session with all events in the store.
     """
 
@@ -148,8 +148,8 @@ class ResumedSessions(DelegatingSessions):
         await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores an event with a text that the client has received from an earlier execution, and that this execution
-        does not repeat.
+        """Stores an event with a text. The client has received this text from an earlier execution, and this execution
+        does not repeat it.
         """
         await self._store(event)
 

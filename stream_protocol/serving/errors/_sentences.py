@@ -116,8 +116,8 @@ def explain_missing_key(error: BaseException) -> str | None:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return the sentence for the error of a tool's result that has a key that is not a string, such as ``{1: "a"}``.
-    ADK cannot convert such a result. Return ``None`` for other errors.
+    """ADK cannot convert the result of a tool if a key is not a string, as in ``{1: "a"}``. Return the sentence for
+    this error; ``None`` for other errors.
     """
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None

@@ -54,7 +54,7 @@ def artifact_base(request: Request, path: str | None) -> str | None:
 
     For a page of the same origin, the result is only ``path``, which also works behind a proxy. For a page of another
     origin, the result is a complete URL. Returns ``None`` if ``path`` is ``None``. Also returns ``None`` for a request
-    with an ``Authorization`` header, because a browser does not send this header when it loads an image.
+    with an ``Authorization`` header. A browser does not send this header when it loads an image.
     """
     if path is None or "authorization" in request.headers:
         return None

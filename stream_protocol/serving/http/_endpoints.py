@@ -199,9 +199,11 @@ class ChatEndpoints:
         ``versions``: the alternatives of edited or regenerated messages, see ``MessageVersions``. ``stopped``: the ids
         of assistant messages whose run was stopped. ``failed``: the assistant messages whose run ended with an error,
         see ``FailedMessage``. If such a run has no assistant message, ``stopped`` or ``failed`` contains the id of the
-        user message. An empty ``versions``, ``stopped`` or ``failed`` is omitted. ``state``: the session state that the
-        client shares with the agent; absent if the service has no ``shared_state``. If this user has no such chat, the
-        response is a 404 with an empty ``messages`` and an ``error``. A chat exists only after its first message.
+        user message. An empty ``versions``, ``stopped`` or ``failed`` is omitted.
+
+        ``state``: the session state that the client shares with the agent. Omitted if the service has no
+        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
+        ``error``. A chat exists only after its first message.
 
         ``artifact_path``: see ``respond``.
         """
@@ -318,8 +320,8 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse a request in three cases: it has no user, the user has sent too many requests, or a page of an
-        untrusted site wants to change data.
+        """Refuse a request if it has no user, or if the user has sent too many requests. Also refuse a change of data
+        by a page of an untrusted site.
 
         The body of a refused request is read and dropped. ``counted``: False if the user's limit does not apply, as for
         a stop.

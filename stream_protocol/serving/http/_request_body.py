@@ -67,7 +67,7 @@ class RequestBodies:
     async def read_chat_request(
         self, request: Request, user_id: str, *, of_chat: str | None = None
     ) -> AsyncIterator[ChatRequest]:
-        """Context manager: reads and parses a chat request. The body counts as memory until the context ends.
+        """Context manager: reads and parses a chat request. The memory of the body is counted until the context ends.
 
         ``of_chat``: the id of the chat, if the body is only one user message; otherwise ``None``. Raises
         ``ChatRequestError`` like ``parse_chat_request``, and also with the statuses 413, 415, 429 and 503.
@@ -84,7 +84,7 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
-        """Context manager: reads a body of any media type. The body counts as memory until the context ends.
+        """Context manager: reads a body of any media type. The memory of the body is counted until the context ends.
 
         ``hint``: the end of the error text for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
         429, 503).

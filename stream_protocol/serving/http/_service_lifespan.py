@@ -24,7 +24,7 @@ NOT_BEGUN: Final = (
 class ServiceLifespan:
     """An app's lifespan, which starts the service, and closes it when the server shuts down.
 
-    The service is closed at the signal that stops the server, because some servers end the lifespan only after all
+    The service is already closed at the signal that stops the server. Some servers end the lifespan only after all
     streams have ended. If the app's own ``CORSMiddleware`` refuses one of ``allow_origins``, raises
     ``StreamProtocolError`` at the start of the server.
     """

@@ -47,8 +47,8 @@ def can_steer(request_plan: RequestPlan) -> bool:
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the message of a request to a run. First stores the request's state changes, so that the model call that
-    reads the message has the new state.
+    """Sends the message of a request to a run. First stores the request's state changes. So the model call that reads
+    the message already has the new state.
 
     If the message was already delivered, the state changes are not stored again, because newer values may exist. Raises
     ``ChatRequestError``: 429 if too many messages wait, 503 if the run does not reply.

@@ -22,7 +22,7 @@ CHOICE: Final = "choice"
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Makes a chat continue from an earlier version of a message: see ``ChatService.choose_version``.
 
-    Rewinds the session. During this, no run can begin in the chat.
+    Rewinds the session. While it does this, no run can begin in the chat.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):

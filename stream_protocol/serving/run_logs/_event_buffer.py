@@ -59,8 +59,8 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the buffer is larger than ``bounds.max_size``. The writer may then append no more events, except
-        those that end the response.
+        """True if the buffer is larger than ``bounds.max_size``. The writer may then append only the last events of the
+        response.
         """
         return self.size > self._bounds.max_size
 
@@ -106,8 +106,9 @@ class EventBuffer:
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns an iterator over the events from index ``position`` on; ``None`` if some of these events were merged
-        into longer events. Read the iterator before the next ``append``, because the events are not copied.
+        """Returns an iterator over the events, beginning with the index ``position``. Returns ``None`` if some of these
+        events were merged into longer events. Read the iterator before the next ``append``, because the events are not
+        copied.
         """
         return None if position < self._events.begin else self._events.since(position)
 

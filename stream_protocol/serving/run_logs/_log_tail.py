@@ -1,7 +1,7 @@
 """Reads the events of a run that another worker executes, for all readers in this process.
 
-The other worker stores the events with ``_log_writer``. This module also handles three special cases: events that were
-merged, events that a fail-over of the store has lost, and the death of the other worker.
+The other worker stores the events with ``_log_writer``. Events may be merged, or lost in a fail-over of the store, and
+the other worker may die. This module handles these cases, too.
 """
 
 from __future__ import annotations

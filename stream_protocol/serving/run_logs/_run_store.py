@@ -42,10 +42,10 @@ class LeaseTimes:
     After the last renewal of a lease, the following happens:
 
     * after 1/3 of ``lease``, the worker of the run renews the lease;
-    * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
+    * after 1/2 of ``lease``, the renewal is late, and ``RunInfo.healthy`` is False;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
-    * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. If the
-      worker was too busy to send renewals, it gets more time, unless another run has taken the chat;
+    * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. A worker
+      that was too busy to send renewals gets more time, if no other run has taken the chat;
     * after ``lease``, the store lets another run take the chat;
     * after 3 times ``lease``, the worker can no longer restore the expired lease;
     * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
@@ -76,14 +76,14 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """Seconds for which a worker relies on its lease after the last renewal. Readers wait for the same time for a
-        worker that seems dead.
+        """After the last renewal, a worker relies on its lease for this number of seconds. Readers wait for the same
+        time for a worker that seems dead.
         """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds for which all renewals may fail before a worker ends the run.
+        """If all renewals of a lease fail for this number of seconds, the worker ends the run.
 
         The value is half of ``lease``. A run therefore survives if the store is unreachable for less than a third of
         ``lease``.
@@ -92,19 +92,19 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal during which a worker can restore an expired lease. A worker cannot take the
-        chat from a newer run, because the store keeps the fencing token of the newest run for longer.
+        """A worker can restore an expired lease until this number of seconds after the last renewal. A worker cannot
+        take the chat from a newer run, because the store keeps the fencing token of the newest run for longer.
         """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """Milliseconds for which the store keeps the newest fencing token of a chat: see ``RunStore``."""
+        """The store keeps the newest fencing token of a chat for this number of milliseconds: see ``RunStore``."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """Milliseconds for which the store keeps the events of a run after the last renewal of its lease."""
+        """The store keeps the events of a run for this number of milliseconds after the last renewal of its lease."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property
@@ -226,7 +226,7 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the run's fencing token: a number above the tokens of all
+        """Gives the lease of a chat to a run, and returns the run's fencing token. It is greater than the tokens of all
         earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 

@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a new run with a late steering message: a user message that came too late for
-        the active run.
+        """Sets the function ``begin_turn``. It is called for a steering message that came too late for the active run,
+        and begins a new run with this message.
         """
         self._begin_turn = begin_turn
 
@@ -106,8 +106,8 @@ class ActiveRuns:
         session store lacks the chat, because the active run may belong to another deployment. ``waiting``: the slot of
         this request within the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
-        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: False
-        to search for an active run with this idempotency key, and not to begin a run.
+        ``request``: the request, or ``None`` to change the chat without a run. ``since_stop``: see ``Run``.
+        ``begins_run``: False to search for an active run with this idempotency key, and not to begin a run.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, or after ``close``. With
         ``begins_run=False``, also raises this error if no run with this key is active.
@@ -164,8 +164,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) after
-        ``stop_timeout``, and after ``close``.
+        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) if this takes
+        longer than ``stop_timeout``, or if ``close`` was called.
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
@@ -364,8 +364,8 @@ class ActiveRuns:
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait while the chat has a run for which ``goes_on`` returns True, until the event-loop time ``deadline``.
-        Return the run of the chat after the wait.
+        """Wait while ``goes_on`` returns True for the run of the chat, but at most until ``deadline`` (a time of the
+        event loop). Return the run that the chat has after the wait, or ``None``.
 
         After ``close``, wait only briefly for a run of another worker, then raise ``ChatRequestError`` (503). With
         ``until_close``, raise this error immediately after ``close``.

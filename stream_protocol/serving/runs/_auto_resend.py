@@ -2,7 +2,7 @@
 
 A client with ``sendAutomaticallyWhen`` sends its answers as soon as all tool calls of the last message have outputs.
 For example, the agent needs two approvals, and the client has sent only one. The server cannot use it yet, so the
-client would send it again after each response. In this case, the response ends with an error. No client sends
+client would send it again after each response. So the response ends with an error, because no client sends
 automatically after an error. The user's next answer is sent as usual.
 """
 

@@ -90,8 +90,8 @@ class Claim:
     async def wait_until_accepted(self) -> None:
         """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        If the run ends first, raises the exception of the agent, or ``ChatRequestError``: 409 after a stop, 503 for an
-        unreachable store.
+        If the run ends before that, raises the exception of the agent, or ``ChatRequestError``. The status is 409 after
+        a stop, and 503 for an unreachable store.
         """
         assert self._execution is not None
         await wait_for_first(self.run.opened.wait(), asyncio.wait({self._execution}))

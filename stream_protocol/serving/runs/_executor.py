@@ -229,8 +229,8 @@ class Executor:
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has an orphaned run (an unfinished run of a dead worker) that has not stored its
-        user message.
+        """Returns True if an orphaned run (an unfinished run of a dead worker) of the chat has not stored its user
+        message.
         """
         return False
 

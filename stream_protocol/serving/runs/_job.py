@@ -207,8 +207,8 @@ class Job:
         """Yield steering messages (user messages to an active run) that earlier runs have accepted. Omit messages that
         a model has read, and the message that begins this run.
 
-        ``beginning``: the client's id of the message that begins this run. Messages before it are yielded without their
-        context, because the context of this run is newer.
+        ``beginning``: the id (from the client) of the message that begins this run. Messages before it are yielded
+        without their context, because the context of this run is newer.
         """
         is_newer = False
         for message in self.transcript.waiting:

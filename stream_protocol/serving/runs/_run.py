@@ -1,5 +1,5 @@
-"""Provides ``Run``: one run of an agent. A run writes its response to an ``EventBuffer``, from which HTTP responses
-read.
+"""Provides ``Run``: one run of an agent. A run writes its response to an ``EventBuffer``. HTTP responses read from this
+buffer.
 
 One task reads all events of the run, even if no client is connected any more, or the response has ended. So ADK can
 store all events, and each started tool runs to its end. A stop immediately ends the *response* with ``abort``. The
@@ -329,7 +329,7 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the events that earlier executions of this run have stored, except those that this execution has already
+        """Send the stored events of earlier executions of this run, except those that this execution has already
         sent.
         """
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:

@@ -205,8 +205,8 @@ def is_appended(event: Event) -> bool:
 
 
 def stored_error_text(response: Sequence[Event]) -> str | None:
-    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail or the
-    text is not stored. ``response``: the stored events.
+    """Return the error text that the client received at the end of a response. Return ``None`` if the run did not fail,
+    or if the text is not stored. ``response``: the stored events.
     """
     if not response or not is_failure(response[-1]):
         return None

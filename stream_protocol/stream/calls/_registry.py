@@ -58,7 +58,7 @@ class CallRegistry:
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
-        """Add a call with a new client id. ``name``: the tool's name; empty if unknown."""
+        """Add a call with a new ``toolCallId``. ``name``: the tool's name; empty if unknown."""
         return self._add(self.known.new(adk_id, speaker, name), provider_executed=provider_executed)
 
     def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
@@ -149,14 +149,14 @@ class CallRegistry:
         if this is not certain.
 
         ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
-        call. A call that waits for the client also counts as unfinished, because its tool can raise an exception.
+        call. Calls that wait for the client are also unfinished calls, because their tools can raise exceptions.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Write a request to approve the call. A call that already had a result then counts as unfinished."""
+        """Write a request to approve the call. If the call already had a result, it is unfinished again."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

@@ -211,7 +211,7 @@ class ToolCall:
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a call that was streamed, but for which no complete function call came."""
+        """End a streamed call, because its complete function call has not come."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(

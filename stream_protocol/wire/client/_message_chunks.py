@@ -1,4 +1,5 @@
-"""Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
+"""Convert a message to chunks. From these chunks, a client builds the same message. So this is the inverse of the
+client's reducer.
 
 The chunks are valid for all clients of the major version, so ``toolMetadata``, ``inputEncoding`` and
 ``resultProviderMetadata`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an

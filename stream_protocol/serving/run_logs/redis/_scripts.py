@@ -9,16 +9,16 @@ Keys of a chat (see ``ChatKeys``):
   events in it.
 - ``head``: a hash with the number of events, and with merged events. The merged events replace the oldest entries of
   the stream.
-- ``readers``: a sorted set of the other workers that read a run. The score of a worker is the time at which it stops
-  counting as a reader.
+- ``readers``: a sorted set of the other workers that read a run. The score of a worker is the time at which its
+  registration as a reader ends.
 - ``stopped``: the id of the newest stop of the chat. The key expires a fixed time after the stop, so its remaining time
   shows when the chat was stopped.
 - ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
   content.
 - ``reply``: the reply of a run to one of these messages. Only the scripts ``POST`` and ``REPLY`` use this key.
 
-If Redis is full (``maxmemory``), a script fails at its first command that needs memory, but only if the script has not
-written anything before. So a script that must work in a full Redis begins with a write that needs no memory.
+If Redis is full (``maxmemory``), it refuses commands that need memory. But after a script has written something, Redis
+refuses none of its commands. So a script that must work in a full Redis begins with a write that needs no memory.
 """
 
 from typing import Final
