@@ -25,7 +25,7 @@ THREAD_NAME: Final = "session-reads"
 
 @runtime_checkable
 class Closable(Protocol):
-    """Session service that keeps connections."""
+    """Session service that keeps connections open until it is closed."""
 
     async def close(self) -> None: ...
 
