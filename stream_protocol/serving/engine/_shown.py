@@ -38,6 +38,10 @@ class _ShownText:
     def text(self) -> str:
         return "".join(self.pieces)
 
+    def complete(self) -> None:
+        """Set ``is_whole``."""
+        self.is_whole = True
+
 
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
@@ -126,7 +130,7 @@ def _shown_texts(events: Sequence[bytes]) -> list[_ShownText]:
                 ended.append(open_texts.pop(part))
         if chunk["type"] not in _END_TYPES:
             for text in ended:
-                text.is_whole = True
+                text.complete()
             ended.clear()
     return [shown for shown in texts if any(shown.pieces)]
 
