@@ -212,7 +212,7 @@ class KnownCalls:
         """Find the call that this function response answers. Return it if the user has not answered its approval
         request; otherwise ``None``.
 
-        The response is not counted: call ``read_result`` next.
+        The response is not recorded: call ``read_result`` next.
         """
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
@@ -239,7 +239,8 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers (see ``find_answered``), and count the response.
+        """Find the call that a function response answers (see ``find_answered``), and record the response for this
+        call.
 
         The user's answer to an approval request does not count as a response to the call. The next response with the
         call's id is the call's result. An answer to a request that a newer request has replaced is ignored.
@@ -278,7 +279,7 @@ class KnownCalls:
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """Find the call that a function response answers, but do not count the response.
+        """Find the call that a function response answers. Do not record the response.
 
         A response without an id answers the oldest unanswered call of its tool. If several agents have such a call, the
         author of the response comes first. A response with an unknown id answers the oldest unanswered call of its tool

@@ -73,8 +73,9 @@ def steering_id(event: "Event") -> str | None:
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the id and, if any, the client's context of the steering message in an event's ``custom_metadata``.
-    ``None`` for every other event."""
+    """Return the data of the steering message (sent while the agent works) in an event's ``custom_metadata``: its id,
+    and the client's context if there is one. Return ``None`` for every other event.
+    """
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -83,7 +84,9 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message in an event's ``custom_metadata``; ``None`` for every other event."""
+    """Return the id of the steering message (sent while the agent works) in an event's ``custom_metadata``; ``None``
+    for every other event.
+    """
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id

@@ -1,4 +1,6 @@
-"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and an app's own data."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, and an app's own data. Also write steering messages:
+messages that the user sent while the agent worked.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal

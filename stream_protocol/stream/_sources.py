@@ -39,8 +39,8 @@ class Sources:
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
         """Write the new sources, citations and search suggestions of an event.
 
-        ``as_streamed``: False if the client has another text than the event. Then no citations are written, because
-        their positions would be wrong.
+        ``as_streamed``: False if the client's text differs from the event's text. Then no citations are written,
+        because their positions would be wrong.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:

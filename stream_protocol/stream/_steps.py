@@ -133,8 +133,8 @@ class Steps:
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message. Does nothing while a part is unfinished or a call has no
-        result.
+        """End the current step before a steering message, which the user sent while the agent worked. Does nothing
+        while a part is unfinished or a call has no result.
         """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()

@@ -56,8 +56,8 @@ class StateWrites(Protocol):
 
 
 class RunPlugin(BasePlugin):
-    """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state from
-    clients.
+    """ADK plugin for one run. It makes events storable as JSON, adds steering messages (user messages to an active
+    run), and applies session state from clients.
 
     ADK also calls this plugin for agents inside an ``AgentTool``. These agents have another invocation and another
     session than the run. ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.

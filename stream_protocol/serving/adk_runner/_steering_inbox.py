@@ -47,7 +47,7 @@ class EarlierExecutions(Protocol):
         """Return True if the agent's next model call only repeats a model call of an earlier execution."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
-        """Return the events that the response must show before a steering message.
+        """Return the events that the response must show before a steering message (a user message to an active run).
 
         ``message``: the stored event with the steering message; ``None`` if no earlier execution has stored this event.
         ``author``: the agent that reads the message.
@@ -55,7 +55,8 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """Holds the steering messages of a run until a model call reads them (waiting messages).
+    """Holds the steering messages of a run (user messages that come while it is active) until a model call reads them.
+    Until then, they are waiting messages.
 
     A message is stored in the session twice: when the inbox accepts it, and when a model call reads it.
     """

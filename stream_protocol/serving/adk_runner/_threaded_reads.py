@@ -25,7 +25,7 @@ THREAD_NAME: Final = "session-reads"
 
 @runtime_checkable
 class Closable(Protocol):
-    """Session service that keeps connections."""
+    """Session service that keeps connections open until it is closed."""
 
     async def close(self) -> None: ...
 
@@ -92,8 +92,8 @@ NO_CHAT: Final = "readyz/nothing"
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
     """Raise the store's error if the store refuses writes, as a standby server or a read-only file does.
 
-    The check deletes a session that does not exist. Session services that might raise an error for a missing session
-    are not checked.
+    The test write deletes a session that does not exist. If a session service might raise an error for this, it is not
+    checked.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

@@ -119,8 +119,9 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
     """Return True if another run, or a later execution of this run, has stored an event.
 
-    This can happen if the run log's database switches to a replica that does not have the lease of the run. ``events``:
-    the events since the run began. ``execution``: the id of this execution in the run log.
+    This can happen if the run log's database switches to a replica that lacks the lease of the run (its right to be the
+    only active run). ``events``: the events since the run began. ``execution``: the id of this execution in the run
+    log.
     """
     newest = execution
     for event in events:

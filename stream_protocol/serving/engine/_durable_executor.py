@@ -78,7 +78,7 @@ class DurableExecutor(Executor):
         """Executes a new run. If this worker dies, another worker can recover the run.
 
         If the engine cannot store the run, raises ``NotRecordedError`` before the run begins. If this worker has lost
-        the lease of the chat, returns before the run begins.
+        the lease of the chat (the right to run an agent in it), returns before the run begins.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:

@@ -225,8 +225,8 @@ class Engine(Protocol):
         """Executes the run of a dead worker again. Does nothing if the stored run was deleted. Raises
         ``OtherVersionError``.
 
-        The caller must hold the lease of the chat, so that no second worker executes the run. ``alone``: True if this
-        worker executes no other run.
+        The caller must hold the lease of the chat (the right to run an agent in it), so that no second worker executes
+        the run. ``alone``: True if this worker executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:

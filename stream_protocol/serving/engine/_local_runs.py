@@ -124,8 +124,8 @@ class LocalRuns:
         - An ended run is deleted from the engine.
         - A run that other workers continue is marked as ``left``.
 
-        If a new run loses the lease of the chat before it begins, the run is deleted. If a recovered run loses this
-        lease, the run stays in the engine, and other workers recover it.
+        A run may lose the lease of the chat (its right to be the only active run) before it begins. If it is a new run,
+        it is deleted. If it is a recovered run, it stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -153,7 +153,8 @@ class LocalRuns:
         """Records that the engine has stored a new run, so that other workers can recover it. Returns True if the run
         may begin.
 
-        Returns False if this worker has lost the lease of the chat. Another run may then have answered the request.
+        Returns False if this worker has lost the lease of the chat: the right to run an agent in it. Another run may
+        then have answered the request.
         """
         local.has_record.set()
         if self._draining:  # `drain` was called before the engine had stored the run

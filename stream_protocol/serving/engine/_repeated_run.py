@@ -23,7 +23,8 @@ class RepeatedRun:
     again. A partial text is the text of a model call during which a worker died.
 
     Stored partial texts keep their positions. The text of the last interrupted model call is only in the run log. This
-    execution repeats that call, and stores the old text before the call's steering messages and its new response.
+    execution repeats that call, and stores the old text before the call's new response. Steering messages (user
+    messages to an active run) that the call reads also come after the old text.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -42,8 +43,8 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message. A partial text is the text of a model call
-        during which a worker died. If a text is only in the run log, store it first.
+        """Return the partial texts that come before a steering message (a user message to an active run). A partial
+        text is the text of a model call during which a worker died. If a text is only in the run log, store it first.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)

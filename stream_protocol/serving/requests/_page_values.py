@@ -58,7 +58,9 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state changes that come with a steering message. The active or next run applies them."""
+    """Stores the state changes that come with a steering message (a user message to an active run). The active or next
+    run applies them.
+    """
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 

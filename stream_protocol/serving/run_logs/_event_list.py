@@ -116,7 +116,7 @@ def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
 
 
 def weight(events: Iterable[bytes]) -> int:
-    """Return the total size of the events in bytes. Each event counts as at most 64 KiB: see
+    """Return the total size of the events in bytes. Of each event, at most 64 KiB are counted: see
     ``LogBounds.max_backlog``.
     """
     return sum(min(len(event), PIECE_BYTES) for event in events)

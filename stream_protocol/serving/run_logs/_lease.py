@@ -146,7 +146,7 @@ class SharedLease:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renew the lease regularly and on request, until the lease is lost."""
+        """Renew the lease at regular intervals, and also on request, until the lease is lost."""
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):

@@ -60,7 +60,9 @@ class WriterWatch:
 
     @property
     def is_missing(self) -> bool:
-        """True if the last check found no lease of the run, or if the store is unreachable."""
+        """True if the last check found that the run has no lease (the right to be the active run of the chat). Also
+        True if the store is unreachable.
+        """
         return self._missing_since is not None
 
     @property
@@ -77,7 +79,9 @@ class WriterWatch:
             await self.check()
 
     async def check(self) -> bool:
-        """Reads the lease from the store. Returns True if the run holds its lease."""
+        """Reads the lease from the store. Returns True if the run holds the lease: the right to be the active run of
+        the chat.
+        """
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self.available = watched.available
         is_held = watched.holder == self._run_id

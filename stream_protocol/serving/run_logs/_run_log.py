@@ -114,8 +114,8 @@ class RunHandle(Protocol):
         """
 
     def lease_lost(self) -> None:
-        """Called when the run has lost its lease. Another run may now hold the lease, so this run must end
-        immediately.
+        """Called when the run has lost its lease: the right to be the chat's only active run. Another run may now hold
+        the lease, so this run must end immediately.
         """
 
 
@@ -170,7 +170,7 @@ class RunLog(Protocol):
         """The limits for the events of one response, and for its readers."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Makes a new run the active run of the chat, and returns its lease.
+        """Makes a new run the active run of the chat, and returns the run's ``Lease``.
 
         ``owner``: the run, which writes its response to ``owner.log``. ``idempotency_key``: the key of the request that
         started the run. Raises ``ChatTakenError`` if the chat has an active run.

@@ -1,5 +1,5 @@
 """The interface of a store that all workers of a ``SharedRunLog`` share. The store has leases, the events of runs, and
-messages between workers. A chat is free if no run holds the chat's lease.
+messages between workers. A lease is a run's time-limited right to be the only active run of its chat.
 
 Each method is one atomic step, and may be repeated, for example after a lost reply. Each method raises ``RunLogError``
 if the store is unreachable or too slow.
@@ -152,7 +152,7 @@ class Renewal:
 
 @dataclass(frozen=True)
 class LeaseView:
-    """What the store reports about the lease of a chat to a worker that reads a run."""
+    """The store's data about the lease of a chat, for a worker that reads a run."""
 
     holder: str
     """The id of the run that holds the chat's lease; empty if the chat is free."""
@@ -226,13 +226,14 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the run's fencing token. It is greater than the tokens of all
-        earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
+        """Gives the lease of a chat (the right to be its only active run) to a run. Returns the run's fencing token: a
+        number that is greater than the tokens of all earlier runs. If another run holds the lease, raises
+        ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` if no run holds
-        the lease.
+        """For each chat, returns the ``RunInfo`` of its active run (the run that holds the lease of the chat), or
+        ``None``.
         """
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:

@@ -183,7 +183,9 @@ class SharedRunLog:
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeat the stop of a run for the lifetime of a lease, because a fail-over of the store may lose the stop."""
+        """Store the stop of a run again and again, for ``LeaseTimes.lease`` seconds. A fail-over of the store may lose
+        the stop.
+        """
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):

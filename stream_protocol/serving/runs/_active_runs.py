@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function ``begin_turn``. It is called for a steering message that came too late for the active run,
-        and begins a new run with this message.
+        """Sets the function ``begin_turn``. It is called for a steering message (a user message to an active run) that
+        came too late, and begins a new run with this message.
         """
         self._begin_turn = begin_turn
 
@@ -327,8 +327,8 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the lease of a run, so that the chat can have another run. If the run has a ``next_turn``, begin a run
-        for it.
+        """End the lease of a run (its right to be the chat's only active run), so that the chat can have another run.
+        If the run has a ``next_turn``, begin a run for it.
         """
         key = self._runs.pop(run)
         run.release()

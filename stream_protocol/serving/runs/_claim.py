@@ -44,7 +44,8 @@ class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored.
 
     Use a claim in a ``with`` statement, which releases the claim at the end unless ``start`` was called. ``release``:
-    function that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    function that ends the lease of the run: its right to be the chat's only active run. ``tasks``: the set to which the
+    task of the run is added.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
@@ -82,7 +83,9 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Ends the lease of the run, and frees the slots. Must be called only once."""
+        """Ends the lease of the run (its right to be the chat's only active run), and frees the slots. Must be called
+        only once.
+        """
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()

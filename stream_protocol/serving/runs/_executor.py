@@ -219,7 +219,7 @@ class Executor:
 
     async def cancel(self, key: ChatKey) -> None:
         """Cancels all orphaned runs of the chat: unfinished runs of dead workers. The caller must hold the lease of the
-        chat.
+        chat: the right to be its only active run.
         """
 
     async def stop(self, key: ChatKey) -> bool:

@@ -120,8 +120,8 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the lease of the chat. If the lease was not renewed in time, first ask the run
-        log.
+        """Return True if the run holds the lease of the chat: the right to be its only active run. If the lease was not
+        renewed in time, first ask the run log.
         """
         return self._lease.held or await self._lease.confirm()
 
@@ -185,7 +185,9 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Ends the lease, so that the chat can have another run. Must be called only once."""
+        """Ends the lease (the right to be the chat's only active run), so that the chat can have another run. Must be
+        called only once.
+        """
         self._timers.close()
         self._lease.release()
         # Without reference cycles, the memory of a large response is freed without the garbage collector.
@@ -275,7 +277,8 @@ class Run:
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run immediately, because another run may now hold the lease.
+        """Ends the response and the run immediately, because another run may now hold the lease: the right to be the
+        chat's only active run.
 
         If another worker can recover the run, ADK gets no abort signal. After an abort signal, ADK would store the
         run's tool calls as stopped.

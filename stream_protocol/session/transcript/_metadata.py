@@ -79,7 +79,9 @@ class TakenInMessage:
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the steering message that the event contains; ``None`` if there is none."""
+        """Return the steering message (sent while the agent worked) that the event contains; ``None`` if there is
+        none.
+        """
         return EventMetadata.of(event).steering
 
 
@@ -193,8 +195,8 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return the ids of the steering messages that the rewind after this event keeps (``EventMetadata.kept_steering``).
-    For most events, this is faster than ``EventMetadata.of``.
+    """Return the ids of the steering messages (sent while the agent worked) that the rewind after this event keeps:
+    ``EventMetadata.kept_steering``. For most events, this is faster than ``EventMetadata.of``.
     """
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 

@@ -243,8 +243,9 @@ class Transcript:
         )
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the newest turn in which a run has read the steering message ``client_id``; ``None`` if there is
-        none."""
+        """Return the newest turn in which a run has read the steering message ``client_id`` (sent while the agent
+        worked). Return ``None`` if there is none.
+        """
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
@@ -293,8 +294,8 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that wait again after a rewind. The keys of the result are the ids of the events
-    with the rewinds.
+    """Return the steering messages (sent while the agent worked) that wait again after a rewind. The keys of the result
+    are the ids of the events with the rewinds.
     """
     ids = {
         facts.event.id: names

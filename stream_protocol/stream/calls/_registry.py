@@ -94,7 +94,9 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a new call."""
+        """``fragment`` is a streamed part of a call with an unknown id. Return the call that it continues; ``None`` if
+        it begins a new call.
+        """
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]

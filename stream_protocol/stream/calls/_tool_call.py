@@ -320,7 +320,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a call that the client did not get to its first state. After that, the chunks of the call can be
+        """Reset a hidden call (the client has not got it) to its first state. After that, the chunks of the call can be
         written.
         """
         self.state = self._next("reveal")

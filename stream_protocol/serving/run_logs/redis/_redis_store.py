@@ -88,7 +88,9 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns, for each chat, the run that holds the lease of the chat. Needs one round trip to each server."""
+        """For each chat, returns its active run (the run that holds the lease of the chat). Needs one round trip to
+        each server.
+        """
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
