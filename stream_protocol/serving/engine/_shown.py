@@ -135,6 +135,8 @@ def _shown_texts(events: Sequence[bytes]) -> list[_ShownText]:
     return [shown for shown in texts if any(shown.pieces)]
 
 
-def _author(chunk: Mapping[str, Any]) -> str | None:
-    author: str | None = chunk.get("providerMetadata", {}).get("adk", {}).get("author")
-    return author
+def _author(text_start: Mapping[str, Any]) -> str | None:
+    match text_start:
+        case {"providerMetadata": {"adk": {"author": str(author)}}}:
+            return author
+    return None
