@@ -33,7 +33,8 @@ ROWS: Final = (
         "text",
         "`text-start`, `text-delta`, `text-end` for each continuous text of one author. An author is a "
         "combination of agent, branch and node. "
-        "`providerMetadata.adk` names the author. After partial events, the complete event adds only new text",
+        "`providerMetadata.adk` names the author. ADK's complete event repeats the streamed text, so "
+        "only text that was not streamed gives further chunks",
         "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
@@ -87,8 +88,8 @@ ROWS: Final = (
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
         "reason for an approval",
-        "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients with an "
-        "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients "
+        "before `ai` 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
@@ -126,7 +127,7 @@ ROWS: Final = (
     ),
     Row(
         "citations",
-        "[`source-url`](citations.md), and `citations` of `text-end`. Clients with an `ai` version below 7.0.138 get "
+        "[`source-url`](citations.md), and `citations` of `text-end`. Clients before `ai` 7.0.138 get "
         "`data-adk-citations` instead of `citations`",
         "citations",
     ),
@@ -143,8 +144,8 @@ ROWS: Final = (
     Row("retry of a node", "[`data-adk-retry`](citations.md#compaction-and-retries), before the next attempt", "retry"),
     Row(
         "user message to a running agent",
-        "[`steering-message`](steering.md). Clients with an `ai` version below 7.0.163 get `data-adk-steering` (`id`, "
-        "`parts`) instead",
+        "[`steering-message`](steering.md). Clients before `ai` 7.0.163 get `data-adk-steering` (`id`, `parts`) "
+        "instead",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
@@ -155,7 +156,8 @@ ROWS: Final = (
     ),
     Row(
         "usage, model, finish reason",
-        "`finish` with `finishReason`, and `messageMetadata` with `modelId` and the `usage` of the whole message",
+        "`finish` with `finishReason` and `messageMetadata`. The metadata has `modelId`, and the `usage` of the whole "
+        "message",
         "two_turns text max_tokens safety unknown_finish_reason",
     ),
     Row(

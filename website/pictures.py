@@ -21,6 +21,7 @@ FOLDER: Final = ROOT / "docs" / "images"
 DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
 TALL: Final[Screen] = {"width": 1120, "height": 852}
 WIDE: Final[Screen] = {"width": 1360, "height": 820}
+LOW: Final[Screen] = {"width": 1200, "height": 690}
 SMALL: Final[Screen] = {"width": 900, "height": 700}
 PHONE: Final[Screen] = {"width": 390, "height": 760, "scale": 2}
 APPROVE: Final = "Approve"
@@ -67,6 +68,20 @@ def open_inspector(tab: Page) -> None:
     """Open the Inspector beside the chat."""
     tab.get_by_role("button", name="Inspector", exact=True).click()
     expect(tab.get_by_role("tab", name="Events")).to_be_visible()
+    tab.get_by_role("heading", name="Inspector").hover()  # the header moves another button below the pointer
+
+
+def widen_inspector(tab: Page) -> None:
+    """Open the Inspector as wide as possible."""
+    open_inspector(tab)
+    edge = tab.get_by_role("separator", name="Width of the Inspector")
+    edge.press("End")
+    edge.blur()  # the picture shows no focus
+
+
+def inspector(tab: Page) -> Locator:
+    """Return the Inspector."""
+    return tab.get_by_role("complementary", name="Inspector")
 
 
 def point_at_citation(tab: Page) -> None:
@@ -129,6 +144,8 @@ PICTURES: Final[Mapping[str, Picture]] = {
     **with_phones(_OF_DEMO),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
+    "events.png": Picture(LOW, WEEKEND, APPROVE, part=inspector, before=widen_inspector),
+    "events-dark.png": Picture(LOW, WEEKEND, APPROVE, dark=True, part=inspector, before=widen_inspector),
 }
 """Name -> picture of the demo."""
 

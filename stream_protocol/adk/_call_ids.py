@@ -88,15 +88,15 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Find the stored id of each call that has a different id in the client's message. Returns: client's id -> stored
-    id.
+    """Find the calls that have one id in the client's message and another id in the stored event. Return a dictionary
+    from the client's id to the stored id.
 
-    The two ids differ if a model adapter sends no call ids. ADK then generates one id for the partial event, which the
-    client has, and a second id for the complete event, which is stored. Among the calls of each tool, the n-th with an
-    unknown id matches the n-th unmatched one in ``unanswered``.
+    If a model sends no call ids, ADK generates one id for the partial event, which the client gets, and another for the
+    complete event, which is stored. For each tool, this function matches the client's unknown ids with the remaining
+    calls in ``unanswered``, in order.
 
-    ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
-    ``tools``: id -> tool, for all stored calls.
+    ``unanswered``: the stored calls without a response. ``shown``: the id and the tool of each call in the client's
+    message. ``tools``: a dictionary from the id of each stored call to its tool.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -1,4 +1,4 @@
-"""A chat response that is read in the same way as ``useChat`` reads it."""
+"""Reads a chat response in the same way as ``useChat``."""
 
 import asyncio
 import json
@@ -89,8 +89,8 @@ class ChatResponse:
 
     @property
     def body_with_id(self) -> bytes:
-        """The body of the response, for ``check_stream``. If no chunk has a message id, the id that the client has
-        generated is added.
+        """The body of the response, for ``check_stream``. If no chunk has a message id, the client has generated an id,
+        and this id is added.
         """
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:

@@ -110,7 +110,7 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return a copy that acts like a second tab of the chat. It has an equal list of messages, but has not read a
+        """Return a copy of the chat that acts like a second browser tab. It has the same messages, but has not read a
         response.
         """
         tab = Chat(self.backend)
@@ -118,7 +118,7 @@ class Chat:
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each tool call of the last message that waits for approval. Changes the message like
+        """In the last message, approve or deny each tool call that waits for approval. Changes the message like
         ``addToolApprovalResponse``.
         """
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
@@ -127,7 +127,7 @@ class Chat:
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add a result to each tool call of the last message that waits for the client. Changes the message like
+        """In the last message, add a result to each tool call that waits for the client. Changes the message like
         ``addToolOutput``.
         """
         for call in client_calls(self.messages[-1]):
@@ -170,7 +170,7 @@ class Chat:
     ) -> AsyncIterator[ChatResponse]:
         """Context manager that sends the messages of the chat. Yields the response while it is running.
 
-        At its end, the connection is closed, as by the client's ``stop()``.
+        When the context ends, the connection is closed, as by the client's ``stop()``.
         """
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
@@ -255,8 +255,8 @@ class Chat:
 
 
 def _messages_of(response: httpx.Response) -> list[UIMessage]:
-    """Return the messages in a response of the history route. Raises ``NotOfferedError`` if the response has no
-    messages.
+    """Return the messages in a response of the history route. Raises ``NotOfferedError`` if the response contains no
+    list of messages.
     """
     try:
         body = response.json() if response.is_success else None

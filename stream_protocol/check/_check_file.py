@@ -173,7 +173,7 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yield the lines unchanged. Appends the number of the first line that ends in a CR alone to the list
+    """Yield the lines unchanged. If a line ends in CR without LF, appends the number of the first such line to the list
     ``bare_cr``.
     """
     for line in lines:

@@ -2,7 +2,7 @@
 
 A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
 the rest of the response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of
-these rules compare a chunk with the message before the chunk.
+these rules compare a chunk with the message as it was before the chunk.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -58,9 +58,10 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message whose id is in the response's ``start`` chunk, so that the response continues it.
-    ``last``: the client's last message. The response continues this message if its first content belongs to a call or
-    approval of the message. ``earlier``: the client's other messages. The response cannot change their calls.
+    ``continued``: the message that the response continues, because its id is in the response's ``start`` chunk.
+    ``last``: the client's last message. The response may also continue this message: then the first content of the
+    response belongs to a call or an approval in it. ``earlier``: the client's other messages. The response cannot
+    change their calls.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. Yields a problem if the client would fail on the chunk."""
+        """Apply the chunk to the message. Yields a problem if the client would raise an error for the chunk."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -196,7 +197,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield a problem for each key of the chunk that the oldest supported clients refuse."""
+        """Yield a problem for each key that the oldest supported clients refuse in this chunk."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)
@@ -321,7 +322,7 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user. Then other calls may wait, too.
+        ``user_is_asked``: True if a call of the last step waits for the user. Then other calls may also have no result.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

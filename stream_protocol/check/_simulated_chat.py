@@ -1,6 +1,6 @@
 """Simulate the messages of a ``useChat`` client over a whole file, to find the message that each response continues.
 
-A file does not contain the user's actions between two responses. So these rules apply:
+A file does not contain the user's actions between two responses. So the message is found by these rules:
 
 - A response with the id of an earlier message continues this message. The user may have answered all calls of the
   message.

@@ -12,8 +12,8 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 class StreamChecker:
     """Checks a stream, event by event. The same problem is reported only once in each response.
 
-    ``start_begins_response``: True if a ``start`` chunk after the last chunk of a response begins the next response.
-    Use this for a file that has no ``[DONE]`` lines between responses.
+    ``start_begins_response``: True for a file that has no ``[DONE]`` lines between responses. If a response has had its
+    last chunk, a ``start`` chunk then begins the next response.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -44,7 +44,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the last SSE event of a stream that does not end in a blank line. The client ignores this event."""
+        """Check the last SSE event of a stream without a blank line at its end. The client ignores this event."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:

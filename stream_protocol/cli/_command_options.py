@@ -4,6 +4,7 @@ import math
 import socket
 import sys
 from collections.abc import Container, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
@@ -32,6 +33,9 @@ else:
     AiSdkParam = FloatParam = IntParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
 
 AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
+
+AI_SDK_HELP: Final = "Version of the client's `ai`: 6 (also works with 7), 7 or a full version."
+"""Help of ``--ai-sdk`` in the commands that write a stream."""
 
 
 class AiSdk(AiSdkParam):
@@ -129,7 +133,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. An empty name is allowed, and means that no header is used."""
+        """Return the name. An empty name is also valid: then no header is used."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -144,7 +148,7 @@ class Pace(FloatParam):
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional names with their factors, such as ``held=0.0``."""
+        """``others``: more names that the user may give, with their factors, such as ``held=0.0``."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -212,6 +216,16 @@ def _whole_number(value: Any, least: int, most: int) -> int | None:
         return None
 
 
+def require_path(path: str) -> None:
+    """End the command with exit code 2 if there is no such file or folder. Call this function before ADK is loaded."""
+    try:
+        Path(path).stat()
+    except OSError as error:
+        refuse(f"{click.format_filename(path)}: {error.strerror}")
+    except ValueError:  # the path has a null character
+        refuse(f"{shown(path)} is not a valid path")
+
+
 def require_free_port(host: str, port: int) -> None:
     """End the command with exit code 2 if a server already listens on the port. Call this function before ADK is
     loaded, because loading ADK takes seconds.
@@ -242,7 +256,8 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if the user has set one of the options ``needing``, which all need ``option``.
+    """The options ``needing`` can be used only together with ``option``. If the user has set one of them, end the
+    command with exit code 2.
 
     Call this function only if the user has not set ``option``.
     """

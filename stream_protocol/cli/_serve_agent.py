@@ -80,8 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Chat service that exports the last spans and metrics when it is closed, because the process may end immediately
-    after that.
+    """Chat service that sends the last spans and metrics when it is closed, because the process may end directly after
+    that.
     """
 
     service: ChatService
@@ -96,7 +96,7 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
+    """The server of one agent, with the options of ``serve``. The object can be pickled for a child process."""
 
     target: str
     options: ServeOptions
@@ -182,7 +182,7 @@ class AgentServer:
 
     def _prints_runs(self) -> bool:
         """Return True if a line is printed for each run: on a terminal, unless ``--quiet`` or ``--log-format json`` is
-        set. Printing to a pipe that nobody reads would block the server.
+        set. Not for a pipe: if nobody reads it, printing would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 

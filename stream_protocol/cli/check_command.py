@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES: Final = {
     "A stream that was captured with curl": "adk-ui-stream check capture.sse",
+    "The output of another command": "curl -sN -d @request.json localhost:8000/api/chat | adk-ui-stream check -",
     "The stream of recorded ADK events, for a client with `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
     "Several files, with a count at the end": "adk-ui-stream check capture.sse weather.jsonl",
     "One session of a store": "adk-ui-stream check sessions.db --session c1",
@@ -39,6 +41,9 @@ _EXAMPLES: Final = {
         "adk-ui-stream check http://localhost:8000/api/chat --prompts prompts.toml --profile chat --json"
     ),
 }
+
+_STDIN: Final = "-"
+"""Name of the standard input on the command line."""
 
 _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
 """Start of an address such as ``localhost:8000/api/chat``."""
@@ -51,7 +56,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     sections={"--session": "A file", "--prompts": "A running server", "--ai-sdk": "A file or a server"},
 )
 @click.argument("targets", metavar="URL|FILE...", type=FILE_OR_URL, nargs=-1)
-@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several sessions.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts to send, the server's routes, and request headers.")
 @click.option(
     "--profile",
@@ -61,7 +66,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     help="Run only the checks of this profile. A missing feature of the profile is an error. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
+@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this version of `ai` only.  [default: both]")
 def check(
     targets: tuple[str, ...],
     *,
@@ -72,7 +77,7 @@ def check(
     ai_sdk: str | None,
 ) -> None:
     """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains one of these: an SSE capture; JSON
-    chunks, one per line; ADK events in any form that `replay` reads.
+    chunks, one per line; ADK events in any form that `replay` reads. The FILE `-` is the standard input.
 
     Or check a running server at URL, the chat endpoint to which `useChat` posts. The command sends about a hundred
     requests, and model calls cost money.
@@ -95,6 +100,12 @@ def check(
         raise click.UsageError("--prompts, --profile and --json need a URL: they cannot be combined with FILE.")
     if session is not None and len(targets) > 1:
         raise click.UsageError("--session needs one FILE.")
+    if _STDIN in targets and (session is not None or targets.count(_STDIN) > 1):
+        raise click.UsageError(
+            "--session needs a file: it cannot be combined with `-`."
+            if session is not None
+            else "The standard input is read once: pass `-` once."
+        )
     for target in targets:
         if _WITHOUT_SCHEME.match(target) and not Path(target).exists():
             refuse(f"{target}: No such file. To check a running server, pass its URL: http://{target}")
@@ -105,18 +116,32 @@ def _is_url(target: str) -> bool:
     return "://" in target
 
 
+def _shown_name(file: str) -> str:
+    """Return the name of a file for the report. The path is relative if the file is below the working directory."""
+    if file == _STDIN:
+        return "stdin"
+    with suppress(ValueError, OSError):  # the file is elsewhere, or the working directory was deleted
+        file = str(Path(file).relative_to(Path.cwd()))
+    return click.format_filename(file)
+
+
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
     """Print the reports about all files, and exit. If a file cannot be read, nothing is printed on stdout."""
-    from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
+    from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file, check_stream
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
     valid = 0
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
         for file in files:
-            name = click.format_filename(file)
+            name = _shown_name(file)
             try:
                 with progress(f"Checking {name}"):
-                    valid += _write_report(out, name, check_file(file, session=session, versions=versions), versions)
+                    findings = (
+                        check_stream(sys.stdin.buffer, versions=versions)
+                        if file == _STDIN
+                        else check_file(file, session=session, versions=versions)
+                    )
+                    valid += _write_report(out, name, findings, versions)
             except UnreadableError as error:
                 refuse(f"{name}: {error}")
         if len(files) > 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from stream_protocol.cli._command_options import FOLDER, AiSdk
+from stream_protocol.cli._command_options import AI_SDK_HELP, FOLDER, AiSdk
 from stream_protocol.cli._output import data_on_stdout, progress
 from stream_protocol.cli._program import DocumentedCommand, color_choice, refuse
 from stream_protocol.cli._transcript import Transcript
@@ -63,7 +63,7 @@ _EXAMPLES: Final = {
     default="6",
     show_default=True,
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full version.",
+    help=AI_SDK_HELP,
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors.")
 def record(
@@ -99,15 +99,16 @@ def _record(
     show: Callable[[str], None],
 ) -> tuple[int, int]:
     """Record the conversation. Returns the number of all turns, and the number of failed turns."""
+    if file.exists():
+        refuse(f"{file} already exists: delete it, or pass another file with --to")
+    if not file.parent.is_dir():
+        refuse(f"{file.parent} is not a folder: create it, or pass another file with --to")
+
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal
     from stream_protocol.serving import ChatService
 
-    if file.exists():
-        refuse(f"{file} already exists: delete it, or pass another file with --to")
-    if not file.parent.is_dir():
-        refuse(f"{file.parent} is not a folder: create it, or pass another file with --to")
     try:
         with progress(f"Loading {target}"):
             loaded = load_or_refuse(target, "record {} --say …")

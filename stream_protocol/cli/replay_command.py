@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import click
 import orjson
 
-from stream_protocol.cli._command_options import FILE, AiSdk, Count, Pace
+from stream_protocol.cli._command_options import AI_SDK_HELP, FILE, AiSdk, Count, Pace, require_path
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress, shown_on_terminal
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import SSE_DONE, ChatRequestError, json_value, parse_chat_request
@@ -45,13 +45,13 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several sessions.")
 @click.option("--turn", type=Count(), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
     type=AiSdk(),
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full version.  [default: the recorded version, else 6]",
+    help=f"{AI_SDK_HELP}  [default: the recorded version, else 6]",
 )
 @click.option(
     "--to",
@@ -80,6 +80,8 @@ def replay(
 
     FILE is a recording, or another file with events or sessions: see 'Recordings' in the docs.
     """
+    require_path(file)
+
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
 
@@ -130,8 +132,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """Iterable of a recorded turn's items. Iterating also collects the user's texts, and sets ``agent`` of the
-    transcript.
+    """The items of a recorded turn. While you iterate over them, this object also collects the user's texts, and sets
+    ``agent`` of the transcript.
     """
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:

@@ -5,7 +5,13 @@ from typing import Any, Final
 
 import click
 
-from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_free_port, require_option
+from stream_protocol.cli._command_options import (
+    FOLDER,
+    refuse_combination,
+    require_free_port,
+    require_option,
+    require_path,
+)
 from stream_protocol.cli._output import print_stopped, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
@@ -42,7 +48,8 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one).
+    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one of
+    these).
 
     With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 
@@ -56,9 +63,12 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
                 "`serve` needs the folder of an agent, or --replay. Try: adk-ui-stream serve my_agent. "
                 "Without an agent: adk-ui-stream demo"
             )
-        from stream_protocol.cli._serve_recordings import serve_recordings
-
         refuse_combination("--replay", BESIDE_REPLAY)
+        require_path(options.recordings)
+        require_free_port(options.host, options.port)
+        with progress("Loading ADK"):
+            from stream_protocol.cli._serve_recordings import serve_recordings
+
         serve_recordings(options.recordings, options, began=began)
         print_stopped()
         return
@@ -100,8 +110,8 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """If options cannot be combined with ``--workers``, end the process with exit code 2. The error text has all
-    reasons.
+    """If other options cannot be combined with ``--workers``, end the process with exit code 2. The error text contains
+    a reason for each of them.
     """
     found: list[str] = []
     if options.run_log_url is None:

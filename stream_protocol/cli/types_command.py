@@ -39,11 +39,12 @@ _EXAMPLES: Final = {
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types for TARGET (as in `serve`): its tools, data parts and metadata."""
+    found = _read(file) if file is not None else ""
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
         if file is None:
             print_data(text)
-        elif (difference := _difference(file, text)) is not None:
+        elif (difference := _difference(found, text)) is not None:
             print_data(f"{file}: {difference}\n")
             sys.exit(1)
         else:
@@ -75,11 +76,14 @@ def _without_warnings() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _difference(file: Path, expected: str) -> str | None:
+def _read(file: Path) -> str:
     try:
-        found = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         refuse(f"{file}: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}")
+
+
+def _difference(found: str, expected: str) -> str | None:
     changes = [*difflib.unified_diff(found.splitlines(), expected.splitlines(), n=0, lineterm="")][2:]
     if not changes:
         return None

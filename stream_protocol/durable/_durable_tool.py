@@ -1,5 +1,5 @@
-"""Wraps a tool so that its results and actions are stored. If a run is executed again, the tool is not executed
-again.
+"""Wraps a tool so that its results and actions are stored. If a run is executed again, the stored result replaces the
+tool call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from stream_protocol.adk import RunningCalls, running_call
 from stream_protocol.durable._call_journal import UnfinishedCallError, current_calls
 from stream_protocol.serving.adk_runner import current_nested_call
+from stream_protocol.wire import RUN_STOPPED_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,7 +61,10 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
         async def run() -> str:
             try:
-                results.append(await tool.run_async(args=args, tool_context=tool_context))
+                if tool_context.is_aborted:  # the user has stopped the run while the start of the call was stored
+                    results.append({"error": RUN_STOPPED_TEXT})
+                else:
+                    results.append(await tool.run_async(args=args, tool_context=tool_context))
             except Exception as error:  # noqa: BLE001 - a tool may raise anything
                 raised.append(error)
                 return json.dumps({"raised": f"{type(error).__name__}: {error}"})
@@ -80,10 +84,10 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name under which the result of the tool call is stored.
+    """Return the name of the tool call, with which its result is stored.
 
-    The name depends on the arguments that the model has written. Callbacks may have changed the arguments ``args``,
-    differently in each execution of the run.
+    The name is made from the arguments that the model has written, and not from ``args``. Callbacks may have changed
+    ``args``, and the change may differ in each execution of the run.
     """
     # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)

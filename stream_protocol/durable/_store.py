@@ -75,7 +75,7 @@ def sqlite_is_too_old() -> bool:
 
 
 def with_timeouts(url: str) -> str:
-    """Return the URL with timeouts, so that no connection waits forever for a database server that hangs or is dead."""
+    """Return the URL with timeouts, so that no connection waits forever for a hanging or dead database server."""
     if not is_postgres(url):
         return url
     address = make_url(url)
@@ -91,8 +91,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: applies ``ENGINE_OPTIONS`` to all new database connections. Used for DBOS functions that accept
-    no engine options.
+    """Context manager: applies ``ENGINE_OPTIONS`` to all new database connections. Some DBOS functions accept no engine
+    options, and need this context.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:

@@ -161,10 +161,12 @@ class InspectedTurn:
     def begin(self, message_id: str | None) -> None:
         """Store the request."""
         body = None if self._request is None else redact_request(request_body(self._request))
+        has_history = self._request is None or self._request.has_history
         self._request = None
         self._begun_at = monotonic()
         self._kept.begin(self)
-        self._keep(Entry(turn_line(request=body, message_id=message_id, options=self._options)))
+        line = turn_line(request=body, message_id=message_id, options=self._options)
+        self._keep(Entry(line, b"" if has_history else b'"one_message":true,'))
 
     def event(self, event: Event) -> None:
         """Store a copy of the event."""

@@ -176,7 +176,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Wrap ``endpoint``: refuse requests from pages of other sites, unless the requests only read data."""
+    """Wrap ``endpoint``, so that it refuses requests that change data if a page of another site has sent them."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

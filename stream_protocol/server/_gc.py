@@ -1,5 +1,5 @@
-"""Excludes the objects that a server loads at its start from garbage collection, because every chat waits during a
-collection.
+"""Excludes the objects that a server loads at its start from garbage collection. During a collection, all chats wait,
+so a collection must be short.
 """
 
 import gc
@@ -29,14 +29,14 @@ second threshold of 10, a single scan would visit 100,000 objects and take 40 ms
 
 
 async def tune_gc() -> None:
-    """Loads the modules that a run needs, and excludes all objects that now exist from garbage collection.
+    """Loads the modules that a run needs. Then excludes all existing objects from garbage collection.
 
     ADK loads about 200,000 objects, which stay until the process ends. Each full collection would scan them for 100 ms
     or more, while all chats wait. ADK loads many modules only at its first run. So this function runs an agent with a
     fake model, in memory.
 
-    Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process has a higher
-    threshold or no automatic collection, this setting stays.
+    Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process already has a higher
+    threshold, or automatic collection is off, this setting is not changed.
 
     Call ``tune_gc`` in the lifespan of your app, after your agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.

@@ -1,4 +1,4 @@
-"""The end of a response: finish reason, token usage, and failures that ADK reports as events."""
+"""The data for the end of a response: finish reason, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass
 from operator import add
@@ -14,7 +14,7 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 class AgentRunError(Exception):
     """A failure that ADK reported in the fields ``error_code`` and ``error_message`` of an event, without an exception.
 
-    The error has a code, a message or both. For example, it has no code if a remote agent cannot be reached.
+    The error has a code, a message or both. For example, the error has no code if a remote agent cannot be reached.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:
@@ -26,7 +26,7 @@ class AgentRunError(Exception):
 class RunLimitError(Exception):
     """Raised when a run reaches a limit of the server: time, size, or number of model calls.
 
-    ``str(error)`` is one plain sentence. The client receives this sentence if the app does not set ``on_error``.
+    ``str(error)`` is one plain sentence. If the app does not set ``on_error``, the client gets this sentence.
     """
 
 
@@ -48,7 +48,7 @@ class RunSummary:
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure from which the run has not recovered; ``None`` if there is none."""
+        """The first failure after which the run has not recovered; ``None`` if there is none."""
         return self._failures[0][1] if self._failures else None
 
     @property
@@ -126,7 +126,8 @@ class RunSummary:
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
+    """The run had a failure in the branch ``failed``, and later content in ``branch``. Return True if this content
+    shows that the run has recovered.
 
     The content must be in the branch of the failure, or in a branch above it.
     """

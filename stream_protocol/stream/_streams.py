@@ -2,8 +2,8 @@
 ``error`` chunk.
 
 ``stream_*`` functions take an asynchronous iterable, ``iter_*`` functions a synchronous iterable. ``*_chunks``
-functions yield dictionaries. ``*_sse`` functions yield the bytes of one SSE event at a time, and ``data: [DONE]`` at
-the end. An event may be a dictionary: see ``StreamProtocolConverter``.
+functions yield dictionaries. ``*_sse`` functions yield bytes: one SSE event at a time, and ``data: [DONE]`` at the end.
+An ADK event may also be a dictionary: see ``StreamProtocolConverter``.
 """
 
 import logging
@@ -89,8 +89,8 @@ def iter_chunks(
     """Return the chunks of a run. ``events``: a synchronous iterable. All other arguments, and the errors, are those of
     ``stream_chunks``.
 
-    If ``events`` is a list or tuple, the run counts as completed. Then calls that start task-mode agents are recognized
-    and hidden.
+    If ``events`` is a list or tuple, it must contain the whole run. Then calls that start task-mode agents are
+    recognized and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -133,8 +133,8 @@ def iter_stored_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries become ADK events in ``past``, and in ``events`` if it
-    is a list or tuple.
+    """Return ``past``, ``events`` and the settings. Dictionaries in ``past`` become ADK events. If ``events`` is a list
+    or tuple, its dictionaries also become ADK events.
     """
     warn = WarnOnce()
     check_iterable("past", past, "events")
@@ -192,7 +192,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
     """End the response with an ``error`` chunk. If the app's hook ``transform`` raises for this chunk, the chunk is
-    written without a call of the hook.
+    written without the hook.
     """
     try:
         conversion.fail(error, stopped=stopped)

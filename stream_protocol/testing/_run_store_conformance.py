@@ -10,7 +10,7 @@ Workers: TypeAlias = tuple[RunLog, RunLog]
 
 
 class RunStoreConformance:
-    """Tests for the ``RunStore`` of a run log. A run log without a ``RunStore`` passes all of these tests."""
+    """Tests for the ``RunStore`` of a run log. For a run log without a ``RunStore``, the tests check nothing."""
 
     async def test_a_late_renewal_of_a_freed_run_does_not_take_its_chat(self, workers: Workers) -> None:
         for store in _stores(workers):

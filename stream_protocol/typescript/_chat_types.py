@@ -110,7 +110,9 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """The ``PageContext`` and ``SharedState`` objects of an app. They declare the values that the client sends."""
+    """The ``PageContext`` and ``SharedState`` objects of an app. They declare the types of the values that the client
+    sends.
+    """
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()

@@ -54,9 +54,9 @@ class ChatRequestError(ValueError):
 
 
 class ClientStreamError(Exception):
-    """An error that the client passes to its ``onError``, for an invalid stream or an ``error`` chunk.
+    """The error that a client passes to its ``onError`` after an invalid chunk or an ``error`` chunk.
 
-    ``error_class``: the name of the JavaScript error class. It is ``AI_UIMessageStreamError``,
+    ``error_class``: the name of the JavaScript error class. Values: ``AI_UIMessageStreamError``,
     ``AI_TypeValidationError``, ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of
     the client's error message. ``chunk_type`` and ``chunk_id``: set only for ``AI_UIMessageStreamError``. ``message``:
     the UI message that the client has built before the error.

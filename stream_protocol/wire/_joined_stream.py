@@ -30,10 +30,11 @@ class JoinedStream:
     """A shortened copy of a stream, from which a client builds the same message. Consecutive deltas of a message part
     become one delta. Preliminary outputs that a later output replaces are left out.
 
-    Deltas and preliminary outputs of several parts may be mixed. At any other chunk, joining starts anew.
+    Between two deltas of a part, there may be deltas of other parts and preliminary outputs. Deltas are not joined
+    across any other chunk, such as ``start-step``.
 
-    Input deltas of a call that began in an earlier step are not joined, because the client shows the first of them only
-    when the second arrives.
+    If a call began in an earlier step, its input deltas are not joined: the client shows the first of them only when
+    the second arrives.
     """
 
     def __init__(self) -> None:

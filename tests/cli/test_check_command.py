@@ -18,6 +18,11 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(check, arguments)
 
 
+def bad_stream(rule: Rule) -> str:
+    """Return the path of a stream that breaks this rule, as the report names it."""
+    return str(bad_streams.path(rule).relative_to(Path.cwd()))
+
+
 def written(folder: Path, data: bytes) -> str:
     file = folder / "stream"
     file.write_bytes(data)
@@ -45,8 +50,8 @@ def expected(rule: Rule) -> list[dict[str, str]]:
 
 
 def test_a_finding_says_where_how_bad_and_for_whom() -> None:
-    file = bad_streams.path(Rule.OPEN_AT_FINISH_STEP)
-    assert run(str(file)).stdout.splitlines() == [
+    file = bad_stream(Rule.OPEN_AT_FINISH_STEP)
+    assert run(file).stdout.splitlines() == [
         f'{file}:9: error [open-at-finish-step] chunk 5, v6: Text "0" is open at finish-step.',
         f'{file}:21: warning [open-on-failure] chunk 11, v7: Text "0" is not ended.',
         f"{file}: invalid for v6, valid for v7 (1 error, 1 warning)",
@@ -54,7 +59,7 @@ def test_a_finding_says_where_how_bad_and_for_whom() -> None:
 
 
 def test_a_stream_can_be_judged_for_one_version() -> None:
-    file = str(bad_streams.path(Rule.V7_ONLY_TYPE))
+    file = bad_stream(Rule.V7_ONLY_TYPE)
     assert run(file).stdout.splitlines()[-1] == f"{file}: invalid for v6, valid for v7 (1 error)"
     assert run(file, "--ai-sdk", "7").stdout == f"{file}: valid for v7\n"
     assert run(file, "--ai-sdk", "6").exit_code == 1
@@ -86,7 +91,7 @@ def test_a_file_that_may_not_be_read_is_exit_2(tmp_path: Path, monkeypatch: pyte
 
 
 def test_several_files_are_counted(tmp_path: Path) -> None:
-    good, bad = written(tmp_path, LEGAL), str(bad_streams.path(Rule.V7_ONLY_TYPE))
+    good, bad = written(tmp_path, LEGAL), bad_stream(Rule.V7_ONLY_TYPE)
     assert run(good, good).stdout.splitlines() == [f"{good}: valid for v6 and v7"] * 2 + ["2 files: 2 valid, 0 invalid"]
     result = run(good, bad)
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (1, "2 files: 1 valid, 1 invalid")
@@ -98,6 +103,49 @@ def test_one_unreadable_file_of_several_is_exit_2(tmp_path: Path) -> None:
     result = run(good, missing)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"error: {missing}: No such file or directory\n"
+
+
+def test_the_standard_input_is_checked_like_a_file() -> None:
+    data = bad_streams.path(Rule.V7_ONLY_TYPE).read_bytes()
+    result = CliRunner().invoke(check, ["-"], input=data)
+    whole = run(file := bad_stream(Rule.V7_ONLY_TYPE))
+    assert (result.exit_code, result.stdout, result.stderr) == (1, whole.stdout.replace(file, "stdin"), "")
+
+
+def test_events_are_checked_from_the_standard_input(tmp_path: Path) -> None:
+    turn = {"userContent": {"parts": [{"text": "hi"}]}, "finalResponse": {"parts": [{"text": "yo"}]}}
+    cases = json.dumps({"eval_set_id": "e", "eval_cases": [{"evalId": "a", "conversation": [turn]}]})
+    result = CliRunner().invoke(check, [written(tmp_path, LEGAL), "-"], input=cases)
+    assert (result.exit_code, result.stdout.splitlines()[1:]) == (
+        0,
+        ["stdin: valid for v6 and v7", "2 files: 2 valid, 0 invalid"],
+    )
+
+
+def test_an_unreadable_standard_input_is_exit_2() -> None:
+    for data, reason in (("", "the file is empty"), ("[project]", "not a stream")):
+        result = CliRunner().invoke(check, ["-"], input=data)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"error: stdin: {reason}")
+
+
+@pytest.mark.parametrize("arguments", [("-", "-"), ("-", "--session", "a")])
+def test_the_standard_input_is_read_once_and_has_no_sessions(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_a_path_below_the_working_directory_is_relative_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    file = written(tmp_path / "inner", LEGAL)
+    monkeypatch.chdir(tmp_path)
+    assert run(file).stdout == "inner/stream: valid for v6 and v7\n"
+    monkeypatch.chdir(tmp_path / "inner")
+    assert run(f"{tmp_path}/inner/stream", "../inner/stream").stdout.splitlines()[:2] == [
+        "stream: valid for v6 and v7",
+        "../inner/stream: valid for v6 and v7",
+    ]
 
 
 def test_a_session_is_one_of_one_file(tmp_path: Path) -> None:

@@ -261,3 +261,38 @@ def test_a_word_is_not_a_port() -> None:
     done = CliRunner().invoke(main, ["serve", "agent", "--port", "http"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert '"http" is not a port: use a number from 0 to 65535' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "nowhere"),
+        ("replay", "nowhere"),
+        ("serve", "--replay", "nowhere"),
+        ("record", "agent", "--say", "Hi", "--to", "nowhere/hi.jsonl"),
+        ("types", "agent", "--check", "nowhere"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_path_is_refused_before_adk_is_loaded(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_without_adk(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert done.stderr.startswith("error: nowhere")
+
+
+def test_a_port_in_use_is_refused_before_adk_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "recordings").mkdir()
+    with bind_socket("127.0.0.1", 0) as listener:
+        port = str(listener.getsockname()[1])
+        for target in (("agent",), ("--replay", "recordings")):
+            done = run_without_adk("serve", *target, "--port", port, cwd=tmp_path)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert port in done.stderr
+            assert "Traceback" not in done.stderr
+
+
+def run_without_adk(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``adk-ui-stream`` in a process in which the import of ADK fails."""
+    code = "import sys; sys.modules['google.adk'] = None; from stream_protocol.cli import main; main()"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=cwd, env=ENV, capture_output=True, text=True, timeout=HANG, check=False)

@@ -88,11 +88,13 @@ async def write_store(events: Iterable[Event], store: Path) -> None:
 @pytest.mark.usefixtures("folder")
 @batch(line=EXAMPLES)
 def test_the_examples_of_each_command_work(line: str) -> None:
+    other, _, line = line.rpartition(" | ")
     command, _, output = line.partition(" > ")
     program, *arguments = shlex.split(command)
     if arguments[0] in ("demo", "serve"):
         arguments += ["--port", "0"]
-    done = CliRunner().invoke(main, arguments)
+    piped = Path("capture.sse").read_bytes() if other else None  # the output of the other command
+    done = CliRunner().invoke(main, arguments, input=piped)
     assert (program, done.exit_code, done.stderr) == ("adk-ui-stream", 0, ""), done.output
     if output:
         Path(output).write_text(done.stdout, encoding="utf-8")

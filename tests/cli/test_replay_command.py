@@ -57,10 +57,11 @@ def test_without_options_it_is_the_stream_of_all_turns(file: str) -> None:
     assert result.stdout_bytes == b"".join(replay_recording(load_recording(file)))
 
 
-def test_a_file_of_another_kind_is_told_what_is_accepted() -> None:
-    result = run(str(ROOT / "README.md"))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "README.md: not a recording: pass ADK events as JSON, " in result.stderr
+@pytest.mark.parametrize("name", ["README.md", "pyproject.toml", "Makefile"])
+def test_a_file_of_another_kind_is_told_what_is_accepted(name: str) -> None:
+    result = run(str(ROOT / name))
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+    assert f"{name}: not a recording: pass ADK events as JSON, " in result.stderr
 
 
 def test_a_transcript_is_to_be_read(file: str) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from google.adk.agents import SequentialAgent
 
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call
-from tests.durable.shared_state import USER, SharedState, begin, ended
+from stream_protocol.wire import RUN_STOPPED_TEXT
+from tests.durable.shared_state import USER, SharedState, begin, ended, history, outline
 from tests.serving.support import soon
 
 
@@ -37,6 +42,33 @@ async def test_a_stop_while_a_tool_goes_on_breaks_no_call_and_leaves_nothing(
         await ended(service)
         assert await kept() == {}
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+async def test_a_tool_does_not_start_if_the_stop_came_while_its_start_was_stored(
+    shared: SharedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stream_protocol.durable._workflows import Workflows  # noqa: PLC0415 - may be missing
+
+    call = Workflows.call
+
+    async def stopped_call(self: Workflows, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
+        if "/model/" not in workflow_id:
+            stopping.append(asyncio.create_task(service.stop("c1", user_id=USER)))
+            await asyncio.wait([reading])
+        return await call(self, workflow_id, work)
+
+    monkeypatch.setattr(Workflows, "call", stopped_call)
+    stopping: list[asyncio.Task[None]] = []
+    agent = SequentialAgent(name="line", sub_agents=[shared.agent([Call("quick", {})], "Done.")])
+    async with shared.service(agent, times=ServiceTimes()) as service:
+        reading = await begin(service)
+        assert (await reading)[-1]["type"] == "abort"
+        await asyncio.gather(*stopping)
+        await ended(service)
+        *_, answer = await history(service)
+    assert shared.ran["quick"] == 0
+    assert outline(answer) == [("tool-quick", "output-error", RUN_STOPPED_TEXT)]
 
 
 @pytest.mark.parametrize("old", [True, False], ids=["old", "new"])

@@ -331,13 +331,41 @@ def test_events_are_shown_as_they_come(page: Page) -> None:
     finished(page)
 
 
+@whatever_client
+def test_the_request_is_the_one_that_was_sent_for_the_selected_turn(page: Page, shots: Path) -> None:
+    posted: list[Any] = []
+    page.on("request", lambda request: posted.append(request.post_data_json) if request.method == "POST" else None)
+    say(page, "weather?")
+    finished(page)
+    say(page, "both")
+    expect(panel(page).get_by_text("End of the response: finish")).to_have_count(2)
+    tab(page, "Request")
+    second = panel(page).get_by_role("region", name="Turn 2", exact=True)
+    expect(second).to_contain_text(f"POST {PATH}/api/chat")
+    expect(panel(page).get_by_role("region", name="Body of the request")).to_have_count(1)
+    assert shown(page, "Body of the request of turn 2") == posted[1]
+    page.screenshot(path=shots / "inspector-request.png")
+    tab(page, "Events")
+    rows(page).filter(has_text="call look_up").first.get_by_role("button").first.click()
+    tab(page, "Request")
+    expect(panel(page).get_by_role("region", name="Body of the request of turn 2")).to_have_count(0)
+    assert shown(page, "Body of the request of turn 1") == posted[0]
+    tab(page, "Events")
+    expect(panel(page).get_by_role("region", name="The chosen entry")).to_be_visible()
+
+
+def next_request(page: Page) -> None:
+    tab(page, "Request")
+    panel(page).get_by_role("button", name="The next request, not sent yet").click()
+
+
 def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, url: str) -> None:
     say(page, "pay")
     finished(page)
     tab(page, "Message")
     message = shown(page, "Message 2")
     assert message["parts"][-1]["state"] == "approval-requested"
-    tab(page, "Request")
+    next_request(page)
     promised = shown(page, "Request with the answers")
     assert promised["message"]["id"] == message["id"]
     words = shown(page, "Request with the user's words")
@@ -361,7 +389,7 @@ def test_the_next_request_is_the_one_that_is_sent_with_the_payload_of_what_was_a
     page.get_by_label("Seat", exact=True).fill("7F")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("article", name="Agent")).to_contain_text("clear in Oslo.")
-    tab(page, "Request")
+    next_request(page)
     promised = shown(page, "Request with the user's words")
     assert [*promised["approvalPayloads"].values()] == [{"seat": "7F"}]
     with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/api/chat")) as sent:
@@ -634,7 +662,9 @@ def test_fragments_are_one_line_and_a_turn_says_what_it_took(page: Page, shots: 
     thoughts.get_by_role("button").click()
     turn = rows(page).filter(has_text="weather?").first
     expect(turn).to_contain_text("first event")
-    expect(turn.get_by_role("group")).to_have_accessible_name(re.compile("model from .* look_up from .* model from"))
+    expect(turn.get_by_role("group")).to_have_accessible_name(
+        re.compile("model 1 from .* look_up from .* model 2 from")
+    )
     expect(thoughts).to_contain_text(re.compile(r"thought, 6 fragments in \d"))
     offsets = [float(at.get_attribute("data-at") or 0) for at in panel(page).locator("[data-at]").all()]
     assert offsets
@@ -954,7 +984,7 @@ def test_a_model_call_is_shown_with_more_than_six_lines(open_page: Open) -> None
     rows(page).filter(has_text="Model call 2").get_by_role("button").click()
     expect(chosen(page).get_by_text("You tell the weather.")).to_be_in_viewport()
     content = chosen(page).locator("[data-call]").locator("..")
-    assert content.evaluate("box => box.clientHeight / parseFloat(getComputedStyle(box).lineHeight)") > 10
+    assert content.evaluate("box => box.clientHeight / parseFloat(getComputedStyle(box).lineHeight)") > 6
 
 
 @whatever_client
@@ -995,10 +1025,10 @@ def test_the_details_keep_the_height_that_they_are_given(page: Page) -> None:
     finished(page)
     rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
     edge = panel(page).get_by_role("separator", name="Height of the chosen entry")
-    expect(edge).to_have_attribute("aria-valuenow", "50")
+    expect(edge).to_have_attribute("aria-valuenow", "42")
     edge.press("ArrowUp")
     edge.press("ArrowUp")
-    expect(edge).to_have_attribute("aria-valuenow", "60")
+    expect(edge).to_have_attribute("aria-valuenow", "52")
     box = edge.bounding_box()
     assert box
     page.mouse.move(box["x"] + 50, box["y"] + 5)

@@ -163,11 +163,116 @@ def test_with_details_open_the_bars_of_many_calls_are_in_view(
     expect(chosen).to_be_in_viewport(ratio=0.5)
 
 
+ROWS_IN_VIEW: Final = """(list) => {
+    const { bottom } = list.getBoundingClientRect();
+    const header = list.querySelector("[data-row] [data-header]:last-child").getBoundingClientRect();
+    const whole = ({ top, bottom: end }) => top >= header.bottom - 1 && end <= bottom + 1;
+    const boxes = [...list.querySelectorAll("li[data-row], li[data-run]")].map((row) => row.getBoundingClientRect());
+    return boxes.filter(whole).length;
+}"""
+"""Number of rows that are completely visible between the header of the turn and the end of the list."""
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1280, 800, 3), (800, 800, 2), (1440, 900, 3)])
+def test_with_details_open_the_rows_around_the_chosen_row_are_in_view(
+    open_page: Open, shots: Path, width: int, height: int, least: int
+) -> None:
+    page = open_page(width=width, height=height)
+    say(page, "weather?")
+    finished(page)
+    rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
+    details = panel(page).get_by_role("region", name="The chosen entry")
+    expect(details).to_be_visible()
+    page.evaluate(SETTLED)
+    page.screenshot(path=shots / f"inspector-rows-{width}.png")
+    region = panel(page).get_by_role("region", name="Events and chunks")
+    assert region.evaluate(ROWS_IN_VIEW) >= least
+    assert details.evaluate("box => box.clientHeight / box.parentElement.clientHeight") <= 0.45
+
+
+def test_details_are_beside_the_rows_of_a_wide_panel_and_keep_their_width(open_page: Open, shots: Path) -> None:
+    page = open_page(width=2400, height=900)
+    say(page, "weather?")
+    finished(page)
+    call = rows(page).filter(has_text="call look_up").get_by_role("button").first
+    call.click()
+    details = panel(page).get_by_role("region", name="The chosen entry")
+    edge = panel(page).get_by_role("separator", name="Width of the chosen entry")
+    expect(edge).to_have_attribute("aria-valuenow", "42")
+    region = panel(page).get_by_role("region", name="Events and chunks")
+    assert details.evaluate("box => box.getBoundingClientRect().left") >= region.evaluate(
+        "box => box.getBoundingClientRect().right"
+    )
+    page.screenshot(path=shots / "inspector-beside.png")
+    edge.press("ArrowRight")
+    page.reload()
+    call.click()
+    expect(edge).to_have_attribute("aria-valuenow", "37")
+
+
+def test_the_figures_of_a_row_are_on_one_line(open_page: Open) -> None:
+    page = open_page(width=2200, height=900)
+    say(page, "weather?")
+    finished(page)
+    lines = "each => [...each.children].map((figure) => figure.getBoundingClientRect().top)"
+    tops = rows(page).filter(has_text="result look_up").locator("[data-at]").locator("..").evaluate(lines)
+    assert len(tops) == 2
+    assert tops[0] == tops[1]
+
+
+def test_a_waterfall_that_is_cut_shows_where_it_goes_on(open_page: Open, shots: Path) -> None:
+    page = open_page(width=1280, height=700)
+    say(page, "many")
+    finished(page)
+    cut = panel(page).locator("[data-cut]")
+    bars = panel(page).get_by_role("group").first
+    bars.evaluate("box => box.scrollTo(0, 0)")
+    expect(cut).to_have_attribute("data-cut", "below")
+    page.screenshot(path=shots / "inspector-cut.png")
+    bars.evaluate("box => box.scrollTo(0, 20)")
+    expect(cut).to_have_attribute("data-cut", "above below")
+    bars.evaluate("box => box.scrollTo(0, 1e4)")
+    expect(cut).to_have_attribute("data-cut", "above")
+    say(page, "weather?")
+    expect(panel(page).locator("[data-cut]").last).to_have_attribute("data-cut", "")
+
+
+def test_calls_with_the_same_name_are_numbered(open_page: Open) -> None:
+    page = open_page(width=1400)
+    say(page, "both")
+    finished(page)
+    names = panel(page).locator("[data-lane] > :first-child")
+    expect(names).to_have_text(["model 1", "look_up 1", "look_up 2", "measure", "model 2"])
+
+
+def test_a_button_under_the_pointer_does_not_look_like_the_pressed_button(open_page: Open) -> None:
+    page = open_page(width=1400)
+    pressed = page.get_by_role("button", name="Inspector", exact=True)
+    menu = page.get_by_role("button", name="Menu")
+    menu.hover()
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    assert menu.evaluate(DOT) != pressed.evaluate(DOT)
+
+
+def test_a_fold_of_json_does_not_look_pressed_under_the_pointer(open_page: Open) -> None:
+    page = open_page(width=1400)
+    say(page, "weather?")
+    finished(page)
+    rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
+    fold = (
+        panel(page).get_by_role("region", name="JSON of the entry").get_by_role("button", name=re.compile("^content, "))
+    )
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(fold).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+
+
 def test_each_tab_of_a_new_chat_says_what_appears_there(open_page: Open, shots: Path) -> None:
     page = open_page(width=1400)
     sentences = {
         "Events": "Send a message. Each event of the agent then appears here",
         "Message": "There is no message yet. The messages that the client builds",
+        "Request": "There is no request yet.",
         "State": "No event has changed the session's state. Keys that the agent",
         "Check": "There is nothing to check yet. After each response",
     }

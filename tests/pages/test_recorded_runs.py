@@ -198,11 +198,40 @@ def test_a_model_names_its_agent_where_there_are_several(browser: Browser, url: 
     with opened_tab(browser, width=1440) as tab:
         tab.goto(f"{url}#day")
         models = tab.locator("[data-lane=model]")
-        names = ["model · planner", "model · weather", "model · weather", "model · planner"]
+        names = ["model 1 · planner", "model 2 · weather", "model 3 · weather", "model 4 · planner"]
         expect(models.locator("> :first-child")).to_have_text(names)
-        expect(models.get_by_role("button").nth(1)).to_have_accessible_name(re.compile("^model · weather from "))
+        expect(models.get_by_role("button").nth(1)).to_have_accessible_name(re.compile("^model 2 · weather from "))
         tab.get_by_role("combobox", name="Run").select_option("refusal")
         expect(models.locator("> :first-child").first).to_have_text("model")
+
+
+@pytest.mark.parametrize(
+    ("name", "depths"),
+    [
+        ("day", ["0 model", "0 weather", "1 model", "1 look_up", "1 model", "0 model"]),
+        ("dinner", ["0 model", "0 transfer_to_agent", "1 model"]),
+    ],
+)
+def test_a_called_agent_is_indented_below_its_caller(
+    browser: Browser, url: str, shots: Path, name: str, depths: list[str]
+) -> None:
+    with opened_tab(browser, width=1440) as tab:
+        tab.goto(f"{url}#{name}")
+        lanes = tab.get_by_role("group", name=re.compile("^model")).last.locator("[data-lane]")
+        expect(lanes).to_have_count(len(depths))
+        tab.screenshot(path=shots / f"run-indented-{name}.png")
+        shown = "lanes => lanes.map((lane) => `${lane.firstChild.dataset.depth} ${lane.dataset.lane}`)"
+        assert lanes.evaluate_all(shown) == depths
+
+
+def test_the_recorded_request_is_shown(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1440) as tab:
+        tab.goto(f"{url}#day")
+        tab.get_by_role("tab", name="Request").click()
+        turn = tab.get_by_role("region", name="Turn 1", exact=True)
+        expect(turn).to_contain_text("POST /api/chat")
+        expect(turn).to_contain_text('"text": "Plan a day in Oslo"')
+        expect(tab.get_by_text("The next request, not sent yet")).to_have_count(0)
 
 
 def test_the_tabs_and_the_controls_have_one_line_on_a_phone(browser: Browser, url: str) -> None:

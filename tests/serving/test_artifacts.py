@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.artifacts import FileArtifactService, InMemoryArtifactService
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -16,10 +17,10 @@ from starlette.applications import Starlette
 from stream_protocol.serving import ChatService, FilePolicy, create_app
 from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.serving.http._routes import chat_routes
-from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
-from tests.serving.support import chat, client, only, said, stream
+from tests.serving.support import begin, chat, client, only, said, stream
 
 
 class ArtifactApp:
@@ -194,3 +195,35 @@ async def test_an_app_that_wants_no_links_sends_bytes() -> None:
     assert file["url"].startswith("data:image/png;base64,")
     (artifact,) = only(answer, "data-adk-artifact")
     assert "url" not in artifact["data"]
+
+
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+async def test_an_artifact_of_an_agent_stays_before_the_stopped_text_of_its_sub_agent() -> None:
+    """ADK stores the end of the agent before the text of the sub-agent is stored."""
+
+    async def save(callback_context: CallbackContext) -> None:
+        await callback_context.save_artifact("notes.txt", types.Part(text="notes"))
+
+    speaker = LlmAgent(name="speaker", model=ScriptedLlm(turns=[["Half", Wait(0.2), " and half."]]))
+    line = SequentialAgent(name="line", sub_agents=[speaker], before_agent_callback=save)
+    service = ChatService(
+        Runner(
+            app_name="root",
+            agent=line,
+            session_service=InMemorySessionService(),
+            artifact_service=InMemoryArtifactService(),
+        )
+    )
+    page = Page(create_app(service))
+    page.messages.append(said("hi"))
+    async with begin(page.app, page.body()) as exchange:
+        await exchange.status()
+        seen = [await exchange.chunk()]
+        while seen[-1]["type"] != "text-delta":
+            seen.append(await exchange.chunk())
+        await service.stop("c1", user_id="local")
+        while seen[-1]["type"] != "abort":
+            seen.append(await exchange.chunk())
+    page.take(seen)
+    assert [part["type"] for part in page.messages[-1]["parts"]] == ["data-adk-artifact", "step-start", "text"]
+    assert comparable(await page.stored()) == comparable(page.messages)

@@ -1242,6 +1242,43 @@ async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_the
         assert texts.count("Well. ") == 1  # the model reads it once
 
 
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
+async def test_a_stop_keeps_the_texts_of_all_agents_if_the_worker_dies_then() -> None:
+    gated, speaking = GatedWorkers(), asyncio.Barrier(3)
+
+    class Speaker(ScriptedLlm):
+        async def generate_content_async(self, *arguments: Any, **options: Any) -> Any:
+            async for response in super().generate_content_async(*arguments, **options):
+                yield response
+                await speaking.wait()
+                await asyncio.Event().wait()
+
+    def agent() -> ParallelAgent:
+        agents = [LlmAgent(name=name, model=Speaker(turns=[f"By_{name} …"])) for name in ("left", "right")]
+        return ParallelAgent(name="root", sub_agents=[*agents])
+
+    async with gated.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await speaking.wait()
+        gated.sessions.stores_ends.clear()
+        await worker.service.stop("c1", user_id=USER)
+        told = await reading
+        await worker.die()
+        gated.sessions.stores_ends.set()
+    gated.log = MemoryRunLog()
+    async with gated.worker(launched=False, agent=agent()) as other:
+        log = AsyncMock(return_value=[*map(encode_sse, told)])
+        with mock.patch.object(other.service.runs, "written", log):
+            await other.service.start()
+            await gated.forgotten()
+            await other.service.runs.free()
+        messages = await other.service.history("c1", user_id=USER)
+    assert messages is not None
+    parts: list[Any] = [*messages[-1]["parts"]]
+    texts = [(part["text"], part["providerMetadata"]["adk"]["author"]) for part in parts if "text" in part]
+    assert texts == [("By_left", "left"), ("By_right", "right")]
+
+
 @pytest.mark.parametrize("loses", ["an event", "its end"])
 async def test_a_worker_whose_lease_was_forgotten_does_not_end_the_run_that_another_worker_continues(
     loses: str,

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 import pytest
@@ -32,7 +32,7 @@ def says(text: str, author: str = "root") -> Event:
     return Event(author=author, invocation_id=RUN, content=types.Content(role=role, parts=[types.Part(text=text)]))
 
 
-def sent(*chunks: Mapping[str, str]) -> list[bytes]:
+def sent(*chunks: Mapping[str, Any]) -> list[bytes]:
     return [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks]
 
 
@@ -121,6 +121,40 @@ def test_each_dead_worker_can_have_a_half() -> None:
     logs = [told("Whole.", "Ha"), told("Whole."), told("Whole.", "Ha", "Hal")]
     halves = unfinished_texts(logs, ["Whole."], author="root", invocation_id=RUN)
     assert [event.content.parts[0].text for event in halves if event.content and event.content.parts] == ["Ha", "Hal"]
+
+
+def side_by_side(*ends: dict[str, str]) -> list[bytes]:
+    """The parts of a response of two agents that run in parallel. ``ends``: its last chunks."""
+    by_left, by_right = ({"providerMetadata": {"adk": {"author": name}}} for name in ("left", "right"))
+    return sent(
+        {"type": "text-start", "id": "0", **by_left},
+        {"type": "text-start", "id": "1", **by_right},
+        {"type": "text-delta", "id": "0", "delta": "Le"},
+        {"type": "text-delta", "id": "1", "delta": "Ri"},
+        *ends,
+    )
+
+
+ENDED = ({"type": "text-end", "id": "0"}, {"type": "text-end", "id": "1"})
+
+
+@pytest.mark.parametrize(
+    ("ends", "said", "halves"),
+    [
+        ((), (), [("left", "Le"), ("right", "Ri")]),
+        ((*ENDED, {"type": "finish-step"}, {"type": "abort"}), (), [("left", "Le"), ("right", "Ri")]),
+        ((), ("Right.",), [("left", "Le")]),
+        ((ENDED[0], {"type": "text-delta", "id": "1", "delta": "ght"}), (), [("right", "Right")]),
+    ],
+    ids=["killed", "stopped", "one is repeated", "one is whole"],
+)
+def test_agents_in_parallel_can_have_a_half_each(
+    ends: tuple[dict[str, str], ...], said: tuple[str, ...], halves: list[tuple[str, str]]
+) -> None:
+    found = unfinished_texts([side_by_side(*ends)], said, author="root", invocation_id=RUN)
+    assert [(event.author, part.text) for event in found for part in (event.content and event.content.parts) or ()] == (
+        halves
+    )
 
 
 async def test_half_texts_are_taken_where_they_were_stored_and_each_once() -> None:

@@ -30,6 +30,17 @@ def test_an_artifact_is_its_name_and_version_and_a_new_version_replaces_it() -> 
     assert [part["data"]["version"] for part in parts if "data" in part] == [1]
 
 
+def test_an_artifact_without_content_comes_after_its_authors_content_but_before_another_authors() -> None:
+    saving = event(author="line", actions=EventActions(artifact_delta={"a.txt": 0}))
+
+    def shown_before(author: str) -> list[str]:
+        kinds = [chunk["type"] for chunk in body([saving, event(text("Hi"), author=author)])]
+        return kinds[: kinds.index("data-adk-artifact")]
+
+    assert "text-delta" in shown_before("line")
+    assert shown_before("speaker") == []
+
+
 def test_state_is_sent_only_if_it_is_asked_for() -> None:
     actions = EventActions(state_delta={"a": 1})
     assert told(actions) == []

@@ -24,7 +24,7 @@ async function Document({ children }: { children: ReactNode }) {
   return (
     <html lang="en" suppressHydrationWarning>
       <head>
-        {/* Runs before the first paint, so the page never flashes in the wrong theme. */}
+        {/* eslint-disable-next-line @next/next/no-sync-scripts -- sets the theme before the first paint */}
         <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
       </head>
       <body>

@@ -1,4 +1,6 @@
-"""Reads JSON and YAML files: events on lines, recordings of this package, and documents from ADK's tools."""
+"""Reads JSON and YAML files. They contain events (one per line), a recording of this package, or a document from ADK's
+tools.
+"""
 
 from collections.abc import Iterator
 from itertools import chain

@@ -41,8 +41,10 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of UTF-16 texts, as some Windows programs save them."""
 
-_JSON_BEGINNINGS: Final = ("{", "[", '"{')
-"""The first characters of JSON. The last entry is for JSON inside a JSON string, which ADK 1 wrote."""
+_JSON_BEGINNING: Final = re.compile(r'\{|\[(?!\[?[A-Za-z])|"\{')
+"""Pattern for the beginning of JSON, but not of TOML and INI files, such as ``[project]``. The last case is for JSON
+inside a JSON string, which ADK 1 wrote.
+"""
 
 
 class Form(Enum):
@@ -68,7 +70,7 @@ def detect_form(head: bytes) -> Form | None:
         return Form.YAML
     if _SSE_LINE.match(text):
         return Form.CAPTURE
-    return Form.JSON if text.startswith(_JSON_BEGINNINGS) else None
+    return Form.JSON if _JSON_BEGINNING.match(text) else None
 
 
 def text_of(head: bytes) -> str:
@@ -140,8 +142,8 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns a path that can be read several times: ``path``, or a temporary copy of a pipe or a
-    device.
+    """Context manager that returns the path of a file that can be read several times. This is ``path`` itself, or a
+    temporary copy if ``path`` is a pipe or a device.
 
     Raises ``RecordingError`` for an unreadable file, and for a pipe without a recording.
     """
@@ -188,5 +190,7 @@ def _can_be_read_again(path: Path) -> bool:
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True for the file name of an expected stream (``*.expected.jsonl``), which is not a recording."""
+    """Return True if the file name ends in ``.expected.jsonl``. Such a file is not a recording, but the expected stream
+    of one.
+    """
     return path.stem.endswith(EXPECTED)

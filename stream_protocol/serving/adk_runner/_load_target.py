@@ -36,7 +36,7 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)``: ``reason`` (what is wrong) and ``found``, on one line.
+    """Raised if a target cannot be loaded. ``str(error)`` is one line with ``reason`` (the problem) and ``found``.
 
     ``found``: at most five targets to choose from, and a text such as ``and 3 more``.
     ``example``: a valid target to use instead. ``is_fixable``: True if a change of the target's files can make the
@@ -144,8 +144,8 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call it and return the result. Raises
-    ``_NotATargetError`` if it cannot be called without arguments, or returns no target.
+    """Return ``found`` if it is an agent, an ``App`` or a ``Runner``. Otherwise, call ``found`` and return the result.
+    Raises ``_NotATargetError`` if ``found`` cannot be called without arguments, or returns no target.
     """
     if isinstance(found, TARGETS):
         return found

@@ -95,7 +95,9 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Context manager: disables the logger ``name``. Used where the logger would only repeat raised errors."""
+    """Context manager: disables the logger ``name``. Use it if the logger would only repeat an error that is also
+    raised.
+    """
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:

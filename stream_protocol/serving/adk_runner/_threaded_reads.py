@@ -33,8 +33,8 @@ class Closable(Protocol):
 class ThreadedReads(DelegatingSessions):
     """Session service that reads sessions in a thread, with a second session service.
 
-    ``make`` creates a session service, and is called twice. So it must not create services that keep sessions in
-    memory.
+    ``make`` creates a session service. It is called twice, and both services must read the same store. So they must not
+    keep sessions in memory.
     """
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:

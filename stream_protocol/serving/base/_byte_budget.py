@@ -22,9 +22,9 @@ USER_SHARE: Final = 2
 class ByteBudget:
     """Number of bytes that the requests of all users share. Each user may hold at most half of the bytes.
 
-    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: returns the error (429) for a
-    user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
-    exceed ``limit``.
+    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: creates the error (429) for a
+    user who would hold more than half of ``limit``. ``of_all``: creates the error (503) for a request with which all
+    requests together would exceed ``limit``.
 
     ``single_fits``: True to allow larger requests in two cases. A user's only request may hold up to ``limit`` bytes.
     If no other request holds bytes, a request may even exceed ``limit``.
@@ -103,8 +103,8 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. Holds no bytes for the
-        caller.
+        """Wait up to ``seconds`` until ``count`` more bytes would fit into the budget. The bytes are not reserved: call
+        ``take`` next.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -112,8 +112,8 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes of this share to a new ``ByteShare``, and return it. Used for a response that is sent after
-        the ``with`` block of this share has ended.
+        """Move all bytes of this share to a new ``ByteShare``, and return it. Call this method for a response that is
+        sent after the ``with`` block of this share has ended.
         """
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)

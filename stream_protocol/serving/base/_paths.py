@@ -1,11 +1,13 @@
-"""Looks at paths that a user has typed. For a path that no file can have, the functions return False."""
+"""Checks paths that a user has typed. For an invalid path, such as one that is too long, the functions return False and
+raise no error.
+"""
 
 from pathlib import Path
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Also returns False if the path cannot be checked, for example in an unreadable
-    folder, or if its name is too long.
+    """Return True if the path is a file. Also returns False if the path cannot be checked, for example because the name
+    is too long or the folder is unreadable.
     """
     try:
         return path.is_file()

@@ -38,7 +38,7 @@ class TurnRecorder(Protocol):
         """Called with SSE events of the response, as bytes. Each SSE event contains one chunk."""
 
     def end(self, outcome: Ending | None) -> None:
-        """Called once, at the end of the response. No other method is called after it, even if the run continues.
+        """Called once, at the end of the response. No other method is called after ``end``, even if the run continues.
 
         ``outcome``: the way in which the response ended; ``None`` if the response never began.
         """
@@ -66,7 +66,9 @@ class Recorder(Protocol):
     """Recorder of the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """Returns the recorder for the run of a request. ``options``: the options with which events become chunks."""
+        """Returns the recorder for the run of a request. ``options``: the options for the conversion of events to
+        chunks.
+        """
 
 
 class TurnRecorders:

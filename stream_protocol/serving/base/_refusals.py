@@ -30,15 +30,13 @@ def busy_refusal() -> ChatRequestError:
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """Return the error (503) for a request that needs a store that cannot be reached. ``store``: the name of the
-    store.
-    """
+    """Return the error (503) for a request that needs an unreachable store. ``store``: the name of the store."""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
 def changed_refusal() -> ChatRequestError:
-    """Return the error (503) for a request whose chat another worker has changed while the request was processed."""
+    """Return the error (503) for a request during which another worker has changed the chat."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 

@@ -1,4 +1,4 @@
-"""Provides ``Isolation``, which executes a suspect apart from the other runs of a worker. A suspect is a run that may
+"""Provides ``Isolation``. While a worker executes a suspect, it executes no other run. A suspect is a run that may
 crash its worker.
 """
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts the runs of this worker. Executes a suspect, a run that may crash its worker, alone for a limited time.
+    """Counts the runs of this worker. Executes a suspect (a run that may crash its worker) without other runs, for a
+    limited time.
 
     ``alone``: the limit in seconds: see ``ServiceTimes``.
     """
@@ -35,8 +36,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. First waits while new runs must wait for a suspect (a run that may crash
-        its worker), or until ``stopped`` is set.
+        """Context manager for an ordinary run. First waits while a suspect (a run that may crash its worker) needs this
+        worker alone. Setting ``stopped`` ends the wait.
         """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
@@ -50,7 +51,7 @@ class Isolation:
 
         First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If all have ended, new runs
         may start after another ``ServiceTimes.alone`` seconds. ``let_in``: function that is called before new runs may
-        start. It must not raise an exception.
+        start. ``let_in`` must not raise an exception.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

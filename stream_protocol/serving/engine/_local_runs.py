@@ -40,8 +40,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run log's id of the execution that this execution
-    repeats; ``None`` for a new run.
+    """One execution of a durable run on this worker. ``earlier``: the run id (in the run log) of the previous
+    execution; ``None`` for a new run.
     """
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
@@ -98,8 +98,8 @@ class LocalRuns:
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
-        """Stores in the engine that other workers may continue all runs. If this worker is killed later, its runs do
-        not count as crashed.
+        """Stores in the engine that other workers may continue all runs of this worker. If this worker is killed later,
+        its runs do not count as crashed.
         """
         self._draining = True
         for local in self._local:
@@ -150,11 +150,10 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Records that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
-        can recover the run.
+        """Records that the engine has stored a new run, so that other workers can recover it. Returns True if the run
+        may begin.
 
-        Returns False if this worker has lost the lease of the chat, because another run may then have answered the
-        request.
+        Returns False if this worker has lost the lease of the chat. Another run may then have answered the request.
         """
         local.has_record.set()
         if self._draining:  # `drain` was called before the engine had stored the run

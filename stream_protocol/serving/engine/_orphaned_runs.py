@@ -105,8 +105,8 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run. Returns False if the run cannot continue. ``claim``: the right of this worker to execute a
-        run in the chat.
+        """Recovers a run. Returns False if the run cannot continue. ``claim``: this worker's right to execute a run in
+        the chat.
         """
         record = orphan.record
         match await self._recover(claim, orphan):
@@ -177,8 +177,8 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Runs that may crash their worker come first. Runs whose last recovery failed
-        because a store was unreachable come last.
+        """Return the sort key of a run. Runs that may crash their worker come first. A run comes last if its last
+        recovery failed because of an unreachable store.
         """
         return orphan.record.id in self._postponed, not orphan.is_suspect
 

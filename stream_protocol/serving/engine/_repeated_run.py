@@ -23,8 +23,7 @@ class RepeatedRun:
     again. A partial text is the text of a model call during which a worker died.
 
     Stored partial texts keep their positions. The text of the last interrupted model call is only in the run log. This
-    execution repeats that call, and stores the text before the new response of the model. The text also comes before
-    the steering messages that the repeated call reads.
+    execution repeats that call, and stores the old text before the call's steering messages and its new response.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -44,7 +43,7 @@ class RepeatedRun:
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
         """Return the partial texts that come before a steering message. A partial text is the text of a model call
-        during which a worker died. Store those texts that are only in the run log.
+        during which a worker died. If a text is only in the run log, store it first.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
@@ -72,7 +71,7 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the texts of interrupted model calls that are only in the run log, and return their events. Later calls
+        """Store the texts of interrupted model calls that are only in the run log. Return them as events. Later calls
         return no events.
 
         ``taken``: events with stored texts that the response does not yet contain.
@@ -80,7 +79,7 @@ class RepeatedRun:
         if self._has_shown_all:
             return []
         self._has_shown_all = True
-        parts = (part for event in taken for part in read(event).parts)
+        parts = (part for event in (*taken, *self._sessions.unrepeated) for part in read(event).parts)
         again = [*texts_in([*self._response.events()]), *(part.text for part in parts if isinstance(part, Text))]
         unfinished = unfinished_texts(self._logs, again, author=author, invocation_id=invocation_id)
         for event in unfinished:

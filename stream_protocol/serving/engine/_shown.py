@@ -1,8 +1,9 @@
-"""Finds the part of a response that the client had received when the worker of the run died."""
+"""Finds the part of a response that the client received before the worker of the run died."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.events import Event
 from google.genai import types
@@ -13,41 +14,63 @@ from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from stream_protocol.serving.engine._engine import ToldEnd
     from stream_protocol.wire import AnyChunk
+
+_END_TYPES: Final = frozenset(
+    {"text-end", "reasoning-end", "tool-input-error", "tool-output-error"}
+    | {"finish-step", "message-metadata", "abort", "error", "finish"}
+)
+"""The types of the chunks that end an interrupted response, with its unfinished texts and tool calls."""
+
+
+@dataclass
+class _ShownText:
+    """A text that the client has received. ``is_whole``: the response has continued after the end of the text."""
+
+    author: str | None
+    pieces: list[str] = field(default_factory=list)
+    is_whole: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
 
 
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return one event for each dead worker, with the last text that the worker sent. Omit texts that the new response
-    contains.
+    """Return events with the texts that dead workers sent and did not complete. If agents ran in parallel, each can
+    have such a text. Texts that the new response contains are omitted.
 
-    ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response so far.
+    ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response.
+    ``author``: the author of a text if the SSE events do not name an author.
     """
     found, response = list[Event](), [*again]
-    for text in (_unfinished_text(texts_in(log), response) for log in logs):
-        if text:
-            content = types.Content(role="model", parts=[types.Part(text=text)])
-            event = Event(author=author, invocation_id=invocation_id, content=content)
+    for log in logs:
+        for shown in _unfinished(_shown_texts(log), response):
+            content = types.Content(role="model", parts=[types.Part(text=shown.text)])
+            event = Event(author=shown.author or author, invocation_id=invocation_id, content=content)
             update_metadata(event, unfinished=True)
             found.append(event)
-            response.append(text)
+            response.append(shown.text)
     return found
 
 
-def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
-    """Return the last text in ``shown``; an empty string if the new response contains this text.
+def _unfinished(shown: Sequence[_ShownText], again: Iterable[str]) -> list[_ShownText]:
+    """Return the incomplete texts in ``shown``, and its last text. Texts that the new response contains are omitted.
 
     ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each text in ``again``
-    counts as the repeat of only one text in ``shown``, because two replies often begin with the same words.
+    is matched with only one text in ``shown``, because two replies often begin with the same words.
     """
-    left = [*again]
-    for text in shown[:-1]:
-        _take_repeated(text, left)
-    return "" if not shown or _take_repeated(shown[-1], left) else shown[-1]
+    left, last = [*again], shown[-1:]
+    for whole in shown[:-1]:
+        if whole.is_whole:
+            _take_repeated(whole.text, left)
+    candidates = [*(text for text in shown[:-1] if not text.is_whole), *last]
+    return [text for text in candidates if not _take_repeated(text.text, left)]
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
@@ -62,7 +85,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events that contain ``text``. They are used in place of the deleted events of a run."""
+    """Return SSE events that contain ``text``, as a replacement for the deleted SSE events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
@@ -73,8 +96,8 @@ def as_log(text: str) -> list[bytes]:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the client received before the end of the run. If this is unknown, return all
-    stored events.
+    """Return those events in ``stored`` that the client had received when the run ended. If this is unknown, return all
+    of them.
     """
     if end is None or end.shown is None:
         return [*stored]
@@ -87,14 +110,27 @@ def is_partial_text(event: Event) -> bool:
 
 
 def texts_in(events: Sequence[bytes]) -> list[str]:
-    texts: list[list[str]] = []
-    open_texts: dict[str, list[str]] = {}
+    return [shown.text for shown in _shown_texts(events)]
+
+
+def _shown_texts(events: Sequence[bytes]) -> list[_ShownText]:
+    """Return the texts in the SSE events of a response. Omit empty texts."""
+    texts, open_texts, ended = list[_ShownText](), dict[str, _ShownText](), list[_ShownText]()
     for chunk in parse_sse(events):
         match chunk:
             case {"type": "text-start", "id": str(part)}:
-                texts.append(open_texts.setdefault(part, []))
+                texts.append(open_texts.setdefault(part, _ShownText(_author(chunk))))
             case {"type": "text-delta", "id": str(part), "delta": str(delta)}:
-                open_texts[part].append(delta)
+                open_texts[part].pieces.append(delta)
             case {"type": "text-end", "id": str(part)}:
-                open_texts.pop(part)
-    return ["".join(text) for text in texts if any(text)]
+                ended.append(open_texts.pop(part))
+        if chunk["type"] not in _END_TYPES:
+            for text in ended:
+                text.is_whole = True
+            ended.clear()
+    return [shown for shown in texts if any(shown.pieces)]
+
+
+def _author(chunk: Mapping[str, Any]) -> str | None:
+    author: str | None = chunk.get("providerMetadata", {}).get("adk", {}).get("author")
+    return author

@@ -108,7 +108,8 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """Count the memory of a response that ended ``UNCOUNTED_SECONDS`` ago, and that the client still reads.
+        """Wait ``UNCOUNTED_SECONDS`` after the response has ended. If the client still reads the response, count its
+        memory.
 
         Raises ``ReaderCutOffError`` if all counted memory exceeds the limit.
         """

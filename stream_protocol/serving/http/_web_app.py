@@ -79,16 +79,14 @@ def create_app(
     In your own app, use the routes and the lifespan of the returned app. The lifespan starts and closes the service:
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
-    ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
-    ``page``: serve the built-in page.
+    ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``. ``page``: serve the built-in page.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``. With
-    ``"attach": True``, the page first asks for a file.
-    ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
-    ``"interrupt"``.
+    ``"attach": True``, the page first asks for a file. ``while_busy``: the effect of a user's message that comes during
+    a response: ``"queue"``, ``"steer"`` or ``"interrupt"``.
 
-    The page loads nothing from other servers. Without suggestions, it lists the agent's tools. ``"queue"`` sends the
-    message after the response. ``"steer"`` gives the message to the running agent. ``"interrupt"`` stops the run, and a
-    new run answers the message.
+    ``"queue"`` sends the message after the response. ``"steer"`` gives the message to the running agent.
+    ``"interrupt"`` stops the run, and a new run answers the message. The page loads nothing from other servers. Without
+    suggestions, the page lists the agent's tools.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

@@ -75,8 +75,8 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the session state that the client may read. Contains values from the client even if no run has applied
-    them.
+    """Return the session state that the client may read. It also contains values from the client that no run has
+    applied yet.
     """
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})

@@ -40,7 +40,7 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to rewind to. The invocation is ``None`` if the chat already continues
+    """Return the session, and the id of the invocation to rewind to. The id is ``None`` if the chat already continues
     from this version.
     """
     session = await service.store.session(key)

@@ -19,7 +19,7 @@ class EventList:
     """The SSE events of one response. Above a size limit, the oldest events are merged into longer events, to save
     memory.
 
-    ``known``, an argument of some methods: events with an index below ``known`` are not needed in their original form.
+    Some methods have an argument ``known``: events with a lower index may be merged.
     """
 
     def __init__(self, bounds: LogBounds) -> None:
@@ -67,7 +67,7 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Merges up to ``JOIN_AT_ONCE`` events into longer events. Merges only events with an index below ``known``."""
+        """Merges up to ``JOIN_AT_ONCE`` events with an index below ``known`` into longer events."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above
@@ -89,8 +89,8 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the events from index ``position`` on, up to ``PIECE_BYTES`` in total. A larger event is returned
-        alone.
+        """Returns the events from index ``position`` on, up to ``PIECE_BYTES`` in total. An event above this size is
+        returned alone.
         """
         return first_piece(self._tail, position - self._tail_begin)
 
@@ -103,7 +103,9 @@ class EventList:
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """Return the events from index ``begin`` on, up to ``PIECE_BYTES`` in total. A larger event is returned alone."""
+    """Return the events from index ``begin`` on, up to ``PIECE_BYTES`` in total. An event above this size is returned
+    alone.
+    """
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])

@@ -1,4 +1,6 @@
-"""Sends a request's messages to a run of another worker, and returns the replies. The store transports both."""
+"""Sends messages from a request to a run of another worker, and returns the replies of the run. The store of the run
+log transports messages and replies.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ async def post_through(
 ) -> bytes | None:
     """Send a message to a run of another worker, and return the reply; ``None`` if the run ends without a reply.
 
-    The message is sent again every ``renewal_interval`` seconds, because a fail-over of the store may lose it.
+    The message is sent again every ``renewal_interval`` seconds, because a fail-over of the store may lose the message.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

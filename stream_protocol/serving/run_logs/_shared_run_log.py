@@ -45,8 +45,8 @@ CLOSING_SECONDS: Final = 5.0
 class SharedRunLog:
     """A ``RunLog`` that stores responses in ``store``. Each worker can resume and stop the runs of all workers.
 
-    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and stored events, equal
-    for all workers. The store must delete leases and events after these times. ``bounds``: limits of each response: see
+    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and stored events, after
+    which the store deletes them. All workers need the same values. ``bounds``: limits of each response: see
     ``LogBounds``.
     """
 
@@ -228,7 +228,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases immediately when other workers request it. Log failures, and continue."""
+        """Renew leases immediately when other workers request it. Failures are logged, and do not end this task."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():

@@ -1,4 +1,6 @@
-"""Provides ``Claim``, the right to begin a run in a chat, and ``Taken``, the result if the chat has an active run."""
+"""Provides ``Claim`` and ``Taken``. A ``Claim`` is the right to begin a run in a chat. A request gets a ``Taken``
+instead if the chat has an active run.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ class NotRecordedError(Exception):
 class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored.
 
-    Use a claim in a ``with`` statement, which releases it at the end unless ``start`` was called. ``release``: function
-    that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    Use a claim in a ``with`` statement, which releases the claim at the end unless ``start`` was called. ``release``:
+    function that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:

@@ -1,4 +1,5 @@
-"""Encodes the bytes that requests and runs exchange about steering messages, through the store of the run log.
+"""Encodes the messages that a request and a run on another worker exchange about a steering message. The store of the
+run log transports them as bytes.
 
 A steering message is a user message to an active run. The agent reads it before its next model call.
 """
@@ -46,8 +47,7 @@ class NextTurn:
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return the bytes with which a request sends a steering message to a run. ``context``: the context from the
-    client.
+    """Encode a steering message, which a request then sends to a run. ``context``: the context from the client.
 
     Each call returns different bytes, so that a run can accept a message that it refused before.
     """
@@ -55,7 +55,7 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Return the bytes with which a request asks if a model call has read a steering message. The run replies when a
+    """Encode a question to a run: "Has a model call read the steering message ``message_id``?" The run replies when a
     model call reads the message, or when the run ends.
     """
     return orjson.dumps({"await": message_id})

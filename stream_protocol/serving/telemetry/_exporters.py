@@ -47,8 +47,8 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Send the telemetry that is not sent yet. Call this function before the process ends, because some signals end it
-    without exit handlers.
+    """Send the telemetry that is not sent yet. Call this function before the process ends, because some signals end the
+    process without exit handlers.
     """
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
         flush: Any = getattr(provider, "force_flush", None)  # OpenTelemetry's default providers lack this method

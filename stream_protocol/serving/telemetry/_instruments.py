@@ -140,8 +140,8 @@ def count_refusal(reason: str) -> None:
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a dead worker's run that this process has ended with an error, because it could not continue the run.
-    ``reason``: see ``count_refusal``.
+    """Count a failed recovery: this process could not continue the run of a dead worker, and has ended it with an
+    error. ``reason``: see ``count_refusal``.
     """
     failed_recoveries.add(1, {REASON: reason})
 

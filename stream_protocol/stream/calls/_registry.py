@@ -1,7 +1,7 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the call's state in the client, and also
-finds the call to which a streamed fragment belongs.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` also knows the state of each call in the
+client, and finds the call to which a streamed fragment belongs.
 
 ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
 fragment with a new ``adk-`` id may continue the newest unfinished call. If the model itself sends ids, a new id always
@@ -39,7 +39,7 @@ _ADK_ID = "adk-"
 
 
 class CallRegistry:
-    """All tool calls of a message, in order. ``ids``: the client ids of all calls in earlier messages."""
+    """All tool calls of a message, in order. ``ids``: the ``toolCallId`` of each call in earlier messages."""
 
     __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
@@ -70,7 +70,7 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` of a call. Creates the ``ToolCall`` if necessary."""
+        """Return the ``ToolCall`` for the call ``known``. Creates the ``ToolCall`` if necessary."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
@@ -120,7 +120,7 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call of the agent ``speaker`` with this ADK id; ``None`` if there is none."""
+        """Return the newest call with this ADK id from the agent ``speaker``; ``None`` if there is no such call."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
@@ -130,7 +130,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls without an output, an error or a denial, including hidden calls."""
+        """Return the calls without an output, an error or a denial, including calls that the client does not get."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -141,14 +141,15 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls that wait for a result, except hidden calls."""
+        """Yield the calls that wait for a result, except calls that the client does not get."""
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the running call whose tool has made the agent ``speaker`` fail; ``None`` if this is not certain.
+        """The agent ``speaker`` has failed because a tool raised an exception. Return the call of this tool; ``None``
+        if this is not certain.
 
         ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
-        call. A call that waits for the client also counts, because its tool can raise.
+        call. A call that waits for the client also counts as unfinished, because its tool can raise an exception.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]

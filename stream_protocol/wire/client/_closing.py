@@ -17,8 +17,8 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
     """Write the ends of all parts that have begun in ``chunks`` but have not ended. Returns True if ``chunks`` already
     contain the stream's last chunk.
 
-    ``unanswered``: the error text of calls whose tools ran in the dead process. ``past``: chunks of the message that
-    the response continues. Calls of this message that wait for the client are not ended.
+    ``unanswered``: the error text for calls that ran in the dead server process. ``past``: chunks of the message that
+    the response continues. If calls of this message wait for the client, they are not ended.
     """
     stream = _UnfinishedStream()
     try:

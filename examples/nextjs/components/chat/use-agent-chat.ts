@@ -152,6 +152,7 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
   );
   const approve: OnApproval = useCallback(
     (answer, payload) => {
+      // eslint-disable-next-line react-hooks/immutability -- the transport reads the payloads when it sends
       if (payload === undefined) delete payloads[answer.id];
       else payloads[answer.id] = payload;
       given.give(state, () => void addToolApprovalResponse(answer));
@@ -169,5 +170,24 @@ export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
     connection.cancel();
     state.clearError();
   }, [connection, state]);
-  return { ...chat, error: reconnecting ? undefined : lost, clearError, connection: connectionState, ...versions, regenerate, state, payloads, drafts, outcomes, showStored, busy, send, edit, stop, retry, approve, output };
+  return {
+    ...chat,
+    error: reconnecting ? undefined : lost,
+    clearError,
+    connection: connectionState,
+    ...versions,
+    regenerate,
+    state,
+    payloads,
+    drafts,
+    outcomes,
+    showStored,
+    busy,
+    send,
+    edit,
+    stop,
+    retry,
+    approve,
+    output,
+  };
 }

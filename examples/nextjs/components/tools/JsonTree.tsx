@@ -85,7 +85,7 @@ function Fold({ open, label, onToggle }: FoldProps) {
       aria-expanded={open}
       aria-label={label}
       onClick={onToggle}
-      className="me-0.5 inline-grid size-4 min-h-0! min-w-0! place-items-center rounded align-text-bottom text-muted-foreground hover:bg-accent"
+      className="me-0.5 inline-grid size-4 min-h-0! min-w-0! place-items-center rounded align-text-bottom text-muted-foreground hover:text-foreground"
     >
       <ChevronDown className={`size-3 transition-transform ${open ? "" : "-rotate-90"}`} aria-hidden />
     </button>

@@ -26,6 +26,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
         next?.focus();
       });
     };
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the focus moves only when the question appears
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -4,7 +4,7 @@ import type { ComponentProps } from "react";
 const LOOKS = {
   primary: "bg-primary text-primary-foreground hover:bg-primary/90",
   outline: "border bg-card hover:bg-accent",
-  ghost: "text-muted-foreground hover:bg-accent hover:text-foreground aria-pressed:bg-accent aria-pressed:text-foreground",
+  ghost: "text-muted-foreground hover:bg-accent hover:text-foreground aria-pressed:bg-primary/10 aria-pressed:text-primary",
   danger: "bg-destructive text-background hover:bg-destructive/90",
 };
 

@@ -44,6 +44,7 @@ export function later<Props extends object>(
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
     const later = useSyncExternalStore(subscribe, () => loaded, () => loaded);
     const Piece = use(from) ?? later; // another use may load it after this one failed
+    // eslint-disable-next-line react-hooks/static-components -- it is loaded once, not created here
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 

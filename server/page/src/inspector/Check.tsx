@@ -13,7 +13,7 @@ type CheckProps = Findings & {
   onShow: (number: number) => void;
 };
 
-/** The number of errors, beside the name of the tab. */
+/** Number of errors in the name of the tab. */
 export function ErrorCount({ findings }: { findings: Finding[] }) {
   const count = findings.filter(({ severity }) => severity === "error").length;
   if (count === 0) return null;
@@ -24,7 +24,7 @@ export function ErrorCount({ findings }: { findings: Finding[] }) {
   );
 }
 
-/** What `adk-ui-stream check` finds in what was sent. */
+/** Findings of `adk-ui-stream check` in the sent chunks. */
 export function Check({ findings, unchecked = 0, rows, rules, onShow }: CheckProps) {
   const chunks = rows.flatMap(({ chunks }) => chunks);
   const failure = chunks.findLast(({ chunk }) => chunk?.type === "error")?.chunk;

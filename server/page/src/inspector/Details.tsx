@@ -5,14 +5,28 @@ import { ModelCall } from "./ModelCall";
 import { Shown } from "./Shown";
 import { useSize } from "./use-size";
 
-type DetailsProps = { entry: Entry; rows: Row[]; onChoose: (entry: Entry) => void; onClose: () => void };
+type DetailsProps = {
+  entry: Entry;
+  rows: Row[];
+  /** The details are beside the rows, not below them. */
+  isBeside: boolean;
+  onChoose: (entry: Entry) => void;
+  onClose: () => void;
+};
 
-/** The chosen entry, in a box whose upper edge can be dragged. */
-export function Details({ entry, rows, onChoose, onClose }: DetailsProps) {
-  const [height, handle] = useSize({ name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 50, least: 15, most: 85 });
+const BELOW = { name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 42, least: 15, most: 75 } as const;
+const BESIDE = { name: "inspector-details-width", label: "Width of the chosen entry", side: "start", otherwise: 42, least: 25, most: 60 } as const;
+
+/** The chosen entry. The user can drag the edge between it and the rows. The browser stores the size. */
+export function Details({ entry, rows, isBeside, onChoose, onClose }: DetailsProps) {
+  const [size, handle] = useSize(isBeside ? BESIDE : BELOW);
   const title = titleOf(entry);
   return (
-    <section className="relative flex shrink-0 flex-col border-t" style={{ height: `${height}%` }} aria-label="The chosen entry">
+    <section
+      className={`relative flex min-w-0 shrink-0 flex-col ${isBeside ? "border-s pt-1" : "border-t"}`}
+      style={{ [isBeside ? "width" : "height"]: `${size}%` }}
+      aria-label="The chosen entry"
+    >
       {handle}
       <header className="flex items-center gap-2 ps-4 pe-1.5 text-xs text-muted-foreground">
         <span className="min-w-0 flex-1 truncate">{title}</span>
@@ -27,7 +41,7 @@ export function Details({ entry, rows, onChoose, onClose }: DetailsProps) {
   );
 }
 
-function Content({ entry, rows, onChoose }: Omit<DetailsProps, "onClose">) {
+function Content({ entry, rows, onChoose }: Pick<DetailsProps, "entry" | "rows" | "onChoose">) {
   const { prompt, failure, event, chunk, turn, text } = entry;
   if (prompt) return <ModelCall key={prompt.call} prompt={prompt} rows={rows} onChoose={onChoose} />;
   if (failure) {
@@ -44,7 +58,7 @@ function Content({ entry, rows, onChoose }: Omit<DetailsProps, "onClose">) {
   return <Shown value={event ?? chunk ?? turn ?? text} label="JSON of the entry" />;
 }
 
-/** The innermost frame of a traceback, which is its last. */
+/** Return the innermost frame of a traceback, which is its last frame. */
 function raisedAt(traceback: string): string {
   return traceback.match(/^ +File ".*(\n +\S.*)?/gm)?.at(-1)?.replace(/^ {2}/gm, "") ?? "";
 }

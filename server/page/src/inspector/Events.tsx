@@ -1,7 +1,7 @@
 import { type KeyboardEvent as ReactKeyboardEvent, type MouseEvent, useDeferredValue, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../components/ui/button";
 import { Details } from "./Details";
-import type { Entry, Row } from "./entries";
+import { authorOf, type Entry, type Row } from "./entries";
 import { Heads } from "./Figures";
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";
@@ -9,19 +9,19 @@ import { moveInList } from "./list-keys";
 import { Searched } from "./Marked";
 import { byNumber, holds, Marks, type Section, SectionView } from "./Rows";
 import { countFamilies, type Family, filtered, isRun, type Item, withRuns } from "./runs";
+import { useIsWide } from "./use-is-wide";
 
 type EventsProps = {
   rows: Row[];
   findings: Finding[];
-  /** The number of the entry that another tab has sent the reader to. */
-  target?: number | undefined;
-  /** The end stays in view while more comes. */
+  chosen: Entry | undefined;
+  onChoose: (entry: Entry | undefined) => void;
+  /** The list scrolls to its end when new rows come. */
   follows?: boolean;
 };
 
-/** What came from the agent, row by row, each beside what was sent because of it. */
-export function Events({ rows, findings, target, follows = false }: EventsProps) {
-  const [chosen, setChosen] = useState<Entry>();
+/** Rows of ADK events. Beside each event are its chunks. */
+export function Events({ rows, findings, chosen, onChoose, follows = false }: EventsProps) {
   const [families, setFamilies] = useState(new Set<Family>());
   const [words, setWords] = useState("");
   const looked = useDeferredValue(words);
@@ -31,31 +31,27 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
   const items = useMemo(() => withRuns(shown), [shown]);
   const turns = useMemo(() => turnsOf(rows), [rows]);
   const sections = useMemo(() => sectionsOf(items), [items]);
+  const agents = useMemo(() => new Set(rows.flatMap(({ entry }) => (entry.event && entry.event.author !== "user" ? authorOf(entry.event) : []))), [rows]);
   const marks = useMemo(() => byNumber(findings), [findings]);
   const list = useFollowedEnd(rows, follows);
+  const box = useRef<HTMLDivElement>(null);
+  const isWide = useIsWide(box, WIDE);
   const showAll = () => {
     setFamilies(NO_FAMILIES);
     setWords("");
   };
-  useEffect(() => {
-    if (target === undefined) return;
-    showAll();
-    const row = rows.find(({ chunks }) => chunks.some(({ number }) => number === target));
-    setChosen(row?.chunks.find(({ number }) => number === target));
-    // Only a new target moves the reader, not each row that comes.
-  }, [target]);
   const stay = useStill(list, chosen);
   useEffect(() => {
     const row = list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']");
     if (!list.current || !row) return;
     const room = list.current.clientHeight - parseFloat(getComputedStyle(row).scrollMarginTop);
-    row.scrollIntoView({ block: row.offsetHeight > room ? "start" : "nearest" }); // the header never covers its beginning
+    row.scrollIntoView({ block: row.offsetHeight > room ? "start" : "nearest" }); // the header must not cover the beginning of the row
   }, [list, chosen]);
   const close = () => {
     const row = list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']");
     row?.focus();
     stay(row);
-    setChosen(undefined);
+    onChoose(undefined);
   };
   const isShown = chosen !== undefined && holds(items, chosen);
   const search = useRef<HTMLInputElement>(null);
@@ -86,41 +82,47 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
         onFamilies={setFamilies}
         onWords={setWords}
       />
-      <div
-        ref={list}
-        className="@container-size min-h-0 flex-1 overflow-y-auto -outline-offset-2 [--heads:1.75rem]"
-        tabIndex={0}
-        role="region"
-        aria-label="Events and chunks"
-        aria-keyshortcuts="ArrowDown ArrowUp ArrowRight ArrowLeft Home End"
-        onKeyDown={moveInList}
-        onClickCapture={({ target }: MouseEvent<HTMLElement>) => stay((target as Element).closest("button[data-side]"))}
-      >
-        <Heads />
-        {items.length === 0 && (
-          <p className="flex flex-col items-start gap-2 p-4 text-sm text-muted-foreground">
-            No event or chunk matches the search and the kinds above.
-            <Button size="small" onClick={showAll}>
-              Show all
-            </Button>
-          </p>
-        )}
-        <Marks value={marks}>
-          <Searched value={looked}>
-            {sections.map((section) => (
-              <SectionView key={section.key} section={section} rows={turns.get(section.key)} chosen={chosen} onChoose={setChosen} />
-            ))}
-          </Searched>
-        </Marks>
+      <div ref={box} className={`flex min-h-0 flex-1 ${isWide ? "" : "flex-col"}`}>
+        <div
+          ref={list}
+          className="@container-size min-h-0 min-w-0 flex-1 overflow-y-auto -outline-offset-2 [--heads:1.75rem]"
+          tabIndex={0}
+          data-one-agent={agents.size < 2 || undefined}
+          role="region"
+          aria-label="Events and chunks"
+          aria-keyshortcuts="ArrowDown ArrowUp ArrowRight ArrowLeft Home End"
+          onKeyDown={moveInList}
+          onClickCapture={({ target }: MouseEvent<HTMLElement>) => stay((target as Element).closest("button[data-side]"))}
+        >
+          <Heads />
+          {items.length === 0 && (
+            <p className="flex flex-col items-start gap-2 p-4 text-sm text-muted-foreground">
+              No event or chunk matches the search and the kinds above.
+              <Button size="small" onClick={showAll}>
+                Show all
+              </Button>
+            </p>
+          )}
+          <Marks value={marks}>
+            <Searched value={looked}>
+              {sections.map((section) => (
+                <SectionView key={section.key} section={section} rows={turns.get(section.key)} chosen={chosen} onChoose={onChoose} />
+              ))}
+            </Searched>
+          </Marks>
+        </div>
+        {isShown && <Details entry={chosen} rows={rows} isBeside={isWide} onChoose={onChoose} onClose={close} />}
       </div>
-      {isShown && <Details entry={chosen} rows={rows} onChoose={setChosen} onClose={close} />}
     </div>
   );
 }
 
+/** Width in CSS pixels from which the details are beside the rows. */
+const WIDE = 960;
+
 const NO_FAMILIES = new Set<Family>();
 
-/** All rows of each turn, by the key of its first. */
+/** Return all rows of each turn, by the key of its first row. */
 function turnsOf(rows: Row[]): Map<number, Row[]> {
   const turns = new Map<number, Row[]>();
   let turn: Row[] = [];
@@ -142,7 +144,7 @@ function sectionsOf(items: Item[]): Section[] {
   return sections;
 }
 
-/** Returns a function that keeps an element where it is while the entry is chosen: the rows above it may get lower then. */
+/** Return a function that keeps an element at its place while the chosen entry changes. The height of the rows above may change then. */
 function useStill(list: RefObject<HTMLElement | null>, chosen: Entry | undefined) {
   const kept = useRef<{ element: Element; top: number }>(undefined);
   useLayoutEffect(() => {
@@ -155,7 +157,7 @@ function useStill(list: RefObject<HTMLElement | null>, chosen: Entry | undefined
   };
 }
 
-/** A box whose end stays in view while the reader is there. */
+/** Return a scrolling box. It stays at its end while the user has scrolled to the end. */
 function useFollowedEnd(rows: Row[], follows: boolean) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(follows);

@@ -1,25 +1,32 @@
 import { type Entry, inBytes, inSeconds } from "./entries";
 
-/** The bytes of all these entries. */
+/** Return the total size of the entries, in bytes. */
 export function sizeOf(entries: Entry[]): number {
   return entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
 }
 
-const BOX = "shrink-0 text-muted-foreground @max-lg:order-last @max-lg:flex @max-lg:basis-full @max-lg:gap-2 @max-lg:ps-4 @3xl:flex";
+/** Classes of the columns. Figures are right-aligned below their head. A narrow panel has no column for sizes. */
+const TIME = "w-13 text-end whitespace-nowrap tabular-nums @max-lg:w-auto";
+const EVENT_SIZE = "hidden w-16 text-end whitespace-nowrap tabular-nums @3xl:inline";
+const CHUNK_SIZE = "w-16 text-end whitespace-nowrap tabular-nums @max-lg:hidden";
 
-/** The columns of the figures, in a wide panel: those of an event, and that of a chunk. */
-const COLUMN = "block text-end whitespace-nowrap tabular-nums @3xl:w-16";
-
-/** When, and how large: below each other, and in a wide panel beside each other, each below its head. */
-export function Figures({ entry: { at, bytes }, timed = false }: { entry: Pick<Entry, "at" | "bytes">; timed?: boolean }) {
+/** The time of an event, and in a wide panel its size. All figures stand on one line. */
+export function EventFigures({ at, bytes }: Pick<Entry, "at" | "bytes">) {
   return (
-    <span dir="ltr" className={BOX}>
-      {timed && (
-        <span className={COLUMN} data-at={at}>
-          {inSeconds(at)}
-        </span>
-      )}
-      <span className={COLUMN}>{bytes !== undefined && inBytes(bytes)}</span>
+    <span dir="ltr" className="flex shrink-0 text-muted-foreground">
+      <span className={TIME} data-at={at}>
+        {inSeconds(at)}
+      </span>
+      <span className={EVENT_SIZE}>{bytes !== undefined && inBytes(bytes)}</span>
+    </span>
+  );
+}
+
+/** The size of a chunk. */
+export function ChunkSize({ bytes = 0 }: Pick<Entry, "bytes">) {
+  return (
+    <span dir="ltr" className={`shrink-0 text-muted-foreground ${CHUNK_SIZE}`}>
+      {inBytes(bytes)}
     </span>
   );
 }
@@ -32,18 +39,16 @@ export function Heads() {
         <span className="min-w-0 flex-1 truncate">
           ADK events<span className="@max-lg:hidden"> from the agent</span>
         </span>
-        <span className="flex shrink-0 @max-lg:hidden">
-          <span className={COLUMN}>
-            Time<span className="@3xl:hidden">, size</span>
-          </span>
-          <span className={`${COLUMN} hidden @3xl:block`}>Size</span>
+        <span className="flex shrink-0">
+          <span className={TIME}>Time</span>
+          <span className={EVENT_SIZE}>Size</span>
         </span>
       </span>
       <span className="flex h-full min-w-0 items-center gap-x-2 border-s px-4 @max-lg:px-3">
         <span className="min-w-0 flex-1 truncate">
           Chunks<span className="@max-lg:hidden"> to the page</span>
         </span>
-        <span className={`${COLUMN} @max-lg:hidden`}>Size</span>
+        <span className={CHUNK_SIZE}>Size</span>
       </span>
     </div>
   );

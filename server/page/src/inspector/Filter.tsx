@@ -5,9 +5,9 @@ import { COLOURS, FAMILIES, type Family } from "./runs";
 
 type FilterProps = {
   field: RefObject<HTMLInputElement | null>;
-  /** How many rows hold the words; `undefined` without words. */
+  /** Number of rows that contain the words. `undefined` without words. */
   found: number | undefined;
-  /** The rows of each kind, and those of them that hold the words. */
+  /** Number of rows of each kind: all rows, and the rows that contain the words. */
   there: Map<Family, number>;
   counts: Map<Family, number>;
   families: Set<Family>;
@@ -16,7 +16,7 @@ type FilterProps = {
   onWords: (words: string) => void;
 };
 
-/** Which rows are shown: of some kinds, with some words. */
+/** Search field and buttons that select rows by words and by kind. */
 export function Filter({ field, found, there, counts, families, words, onFamilies, onWords }: FilterProps) {
   const toggle = (family: Family) => onFamilies(toggled(families, family));
   const offered = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => there.has(family));

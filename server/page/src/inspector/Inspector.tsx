@@ -11,11 +11,12 @@ import { useDropTarget } from "../components/ui/use-drop-target";
 import { RecordedChat } from "../recorded/RecordedChat";
 import { failureOf } from "../recorded/snapshots";
 import { Check, ErrorCount } from "./Check";
-import { addToRows, type Row } from "./entries";
+import { addToRows, type Entry, type Row } from "./entries";
 import { Events } from "./Events";
 import { type Finding, type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, openFile, type Source } from "./inspector-api";
 import { Messages } from "./Messages";
 import { NextRequest } from "./NextRequest";
+import { Requests } from "./Requests";
 import { RuleChoice } from "./Rows";
 import { type ChosenRule, useChosenRule } from "./Rules";
 import { Shown } from "./Shown";
@@ -23,7 +24,7 @@ import { State } from "./State";
 import { useSize } from "./use-size";
 import { useLiveRows } from "./use-live-rows";
 
-/** How a chat came to be, or what is in a file: events and chunks, messages, the next request, findings. */
+/** Events, chunks, messages, requests and findings of a chat or of an opened file. */
 export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClose: () => void }) {
   const [width, handle] = useSize({ name: "inspector-width", label: "Width of the Inspector", side: "start", otherwise: 45, least: 25, most: 75 });
   const [opened, setOpened] = useState<OpenedFile>();
@@ -36,7 +37,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
     setLoading(file.name);
     setRefused(undefined);
     await openFile(file, session).then(
-      (opened) => startTransition(() => setOpened(opened)), // thousands of rows, which hold nothing up
+      (opened) => startTransition(() => setOpened(opened)), // a file may have thousands of rows: drawing them must not block the page
       (error: Error) => setRefused({ file, text: error.message }),
     );
     setLoading("");
@@ -97,7 +98,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
 
 type RefusedProps = { file: File; text: string; onOpen: (file: File, session: string) => Promise<void>; onDismiss: () => void };
 
-/** Why a file cannot be shown. Of one with several sessions, one can be chosen. */
+/** Reason why a file cannot be shown. If the file has several sessions, the user can choose one. */
 function Refused({ file, text, onOpen, onDismiss }: RefusedProps) {
   const [session, setSession] = useState("");
   const submit = (event: FormEvent) => {
@@ -131,7 +132,7 @@ function Refused({ file, text, onOpen, onDismiss }: RefusedProps) {
 type ChatViewProps = {
   id: string;
   state: Chat<ChatMessage>;
-  /** What approved calls get, with each request from now on. */
+  /** Payloads of approved calls. Each request contains them. */
   payloads: Record<string, unknown>;
 };
 
@@ -146,7 +147,7 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
       rows={rows}
       live
       messages={messages}
-      request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
+      next={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
       saves
       empty={problem ? <Failed text={problem} /> : !loaded ? <p role="status">Loading the events of this chat…</p> : <Empty isNew={messages.length === 0} />}
@@ -163,7 +164,7 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
 
 const NONE: Finding[] = [];
 
-/** The findings of a chat after each response, or the reason why there are none. */
+/** Return the findings of a chat after each response, or the error text if they cannot be loaded. */
 function useFindings(id: string, busy: boolean, begun: boolean): [Findings | undefined, string] {
   const [found, setFound] = useState<Findings>();
   const [problem, setProblem] = useState("");
@@ -218,7 +219,6 @@ function FileView({ opened }: FileViewProps) {
   const { messages, findings } = opened;
   return (
     <RecordedView
-      name={opened.name}
       rows={rows}
       messages={messages}
       findings={findings}
@@ -229,16 +229,15 @@ function FileView({ opened }: FileViewProps) {
   );
 }
 
-type RecordedViewProps = Pick<ViewProps, "rows" | "messages" | "findings" | "source" | "saves" | "chat" | "opensChat" | "follows"> & { name: string };
+type RecordedViewProps = Pick<ViewProps, "rows" | "messages" | "findings" | "source" | "saves" | "chat" | "opensChat" | "follows">;
 
-/** What was recorded, or as much of it as was replayed. */
-export function RecordedView({ name, ...view }: RecordedViewProps) {
-  const { rows, messages, findings } = view;
+/** A recording, or the part of a recording that was replayed so far. */
+export function RecordedView(view: RecordedViewProps) {
+  const { rows, findings } = view;
   return (
     <View
       {...view}
       live={false}
-      request={<NextRequest id={name} messages={messages} payloads={{}} busy={false} />}
       empty={<p>Nothing has happened yet.</p>}
       check={(show, rules) =>
         rows.length === 0 ? <Note>There is nothing to check yet.</Note> : <Check findings={findings} rows={rows} rules={rules} onShow={show} />
@@ -252,19 +251,20 @@ type TabName = keyof typeof TABS;
 
 type ViewProps = {
   rows: Row[];
-  /** The chat of a server, which can tell more. */
+  /** The rows are from a chat on the server. */
   live: boolean;
-  /** The end of the events stays in view while more come. */
+  /** The list of events scrolls to its end when new rows come. */
   follows?: boolean;
   messages: ChatMessage[];
-  request: ReactNode;
-  /** What a recording can be made of. */
+  /** The next request of a live chat. */
+  next?: ReactNode;
+  /** Source of the recording that the user can save. */
   source: Source | undefined;
-  /** A server can make a recording and a test of it. */
+  /** The server can write a recording and a test. */
   saves?: boolean;
-  /** The messages as the page shows them, if the page beside the panel does not show them. */
+  /** Chat in a tab of its own, if the page beside the panel does not show it. */
   chat?: ReactNode;
-  /** The tab of the chat is open at first. */
+  /** The chat's tab is open at first. */
   opensChat?: boolean;
   /** Shown where there are no rows. */
   empty: ReactNode;
@@ -272,13 +272,13 @@ type ViewProps = {
   check: (show: (number: number) => void, rules: ChosenRule) => ReactNode;
 };
 
-function View({ rows, live, follows = live, messages, request, source, saves = false, chat, opensChat = false, empty, findings, check }: ViewProps) {
+function View({ rows, live, follows = live, messages, next, source, saves = false, chat, opensChat = false, empty, findings, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>(opensChat ? "chat" : "events");
-  const [target, setTarget] = useState<number>();
+  const [chosen, setChosen] = useState<Entry>();
   const rules = useChosenRule();
   const show = (number: number) => {
     setTab("events");
-    setTarget(number);
+    setChosen(rows.flatMap(({ chunks }) => chunks).find((chunk) => chunk.number === number));
   };
   const showRule = (name: string) => {
     setTab("check");
@@ -298,13 +298,22 @@ function View({ rows, live, follows = live, messages, request, source, saves = f
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <RuleChoice value={showRule}><Events rows={rows} findings={findings} target={target} follows={follows} /></RuleChoice>}
+        {rows.length === 0 ? (
+          <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div>
+        ) : (
+          <RuleChoice value={showRule}>
+            <Events rows={rows} findings={findings} chosen={chosen} onChoose={setChosen} follows={follows} />
+          </RuleChoice>
+        )}
       </Tabs.Content>
       {chat && <TabPage name="chat">{chat}</TabPage>}
       <TabPage name="message">
         <Messages messages={messages} />
       </TabPage>
-      <TabPage name="request">{request}</TabPage>
+      <TabPage name="request">
+        <Requests rows={rows} chosen={chosen} />
+        {next}
+      </TabPage>
       <TabPage name="state">
         <State rows={rows} live={live} />
       </TabPage>
@@ -322,7 +331,7 @@ function TabPage({ name, children }: { name: TabName; children: ReactNode }) {
   );
 }
 
-/** The recording, and a test of it. */
+/** Buttons that save the recording and copy a test. */
 function Exports({ source }: { source: Source | undefined }) {
   const [said, setSaid] = useState("");
   const [test, setTest] = useState("");

@@ -1,10 +1,10 @@
 import { createContext, useContext } from "react";
 import { excerptOf } from "./entries";
 
-/** The words that are searched for. */
+/** The searched words. */
 export const Searched = createContext("");
 
-/** The beginning of a long text; while something is searched for, its part around the first hit. */
+/** Beginning of a long text. If the text contains the searched words, the part around the first hit. */
 export function Excerpt({ text }: { text: string }) {
   return <Marked text={excerptOf(text, useContext(Searched))} />;
 }

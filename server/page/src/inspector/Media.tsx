@@ -1,11 +1,11 @@
 import { inBytes } from "./entries";
 
-/** A file inside JSON: its type, its data as an address, and its size. */
+/** A file inside JSON. `url`: its data as a `data:` address. */
 export type Media = { type: string; url: string; bytes: number };
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,/;
 
-/** The file that a value is, if it is one: a part of genai, or a chunk or part of the AI SDK. */
+/** Return the file in a value: a part of genai, or a chunk or part of the AI SDK. `undefined` for other values. */
 export function mediaOf(value: unknown): Media | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { mimeType, data, bytes, mediaType, url } = value as Record<string, unknown>;
@@ -17,7 +17,7 @@ export function mediaOf(value: unknown): Media | undefined {
   return { type: mediaType, url, bytes: sizeOf(url.slice(url.indexOf(",") + 1)) };
 }
 
-/** All files inside a value. */
+/** Return all files inside a value. */
 export function allMedia(value: unknown): Media[] {
   if (typeof value !== "object" || value === null) return [];
   const own = mediaOf(value);
@@ -28,7 +28,7 @@ function sizeOf(base64: string): number {
   return Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
 }
 
-/** The picture, or the type of another file, with its size. */
+/** Preview of a picture with its type and size. Other files have no preview. */
 export function Thumbnail({ media: { type, url, bytes } }: { media: Media }) {
   return (
     <figure className="flex w-fit max-w-full flex-col gap-1 rounded-lg border bg-background p-2 text-xs text-muted-foreground" data-media={type}>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
 
-/** The messages as the client has folded them, the newest one open. */
+/** The messages as the client has built them. The newest message is open. */
 export function Messages({ messages }: { messages: ChatMessage[] }) {
   if (messages.length === 0) return <p className="text-sm text-muted-foreground">There is no message yet. The messages that the client builds from the chunks appear here.</p>;
   return messages.map((message, index) => (
@@ -19,7 +19,7 @@ function Message({ message, number, last }: { message: ChatMessage; number: numb
       <summary
         className="flex list-none items-center gap-1.5 rounded-md py-1 text-sm hover:bg-accent"
         onClick={(event) => {
-          event.preventDefault(); // React opens and closes it, and draws the JSON of open messages alone
+          event.preventDefault(); // React opens and closes the message, so that only open messages draw their JSON
           choose(!open);
         }}
       >

@@ -5,7 +5,7 @@ import { type Entry, inSeconds, speakerOf, type ModelAnswer, type Prompt, type P
 import { mediaOf, Thumbnail } from "./Media";
 import { Shown } from "./Shown";
 
-/** What a model was asked, what that took, and how it ended. `rows`: all rows, of which the turn's have earlier prompts. */
+/** Prompt, duration, tokens and result of a model call. `rows`: all rows, because a prompt refers to earlier prompts of its turn. */
 export function ModelCall({ prompt, rows, onChoose }: { prompt: Prompt; rows: Row[]; onChoose: (entry: Entry) => void }) {
   const row = rows.find(({ entry }) => entry.prompt === prompt);
   const { call, agent, instruction, tools, config, repeats = 0, of } = prompt;
@@ -62,7 +62,7 @@ export function ModelCall({ prompt, rows, onChoose }: { prompt: Prompt; rows: Ro
   );
 }
 
-/** Copies what the model was asked, with the contents that the call shares with an earlier one. */
+/** Button that copies the whole prompt, including the contents that an earlier call has, too. */
 function CopyPrompt({ prompt, contents }: { prompt: Prompt; contents: Item[] }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
@@ -85,7 +85,7 @@ function CopyPrompt({ prompt, contents }: { prompt: Prompt; contents: Item[] }) 
   );
 }
 
-/** The last event of the call's response, as far as it has come: mostly its aggregate. */
+/** Return the complete event of the call's response, or the newest event if there is no complete event yet. */
 function responseOf(row: Row, rows: Row[]): Entry | undefined {
   const later = rows.slice(rows.indexOf(row) + 1);
   const next = later.findIndex(({ entry }) => entry.turn || entry.prompt?.agent === row.entry.prompt?.agent);
@@ -93,12 +93,12 @@ function responseOf(row: Row, rows: Row[]): Entry | undefined {
   return response.find(({ event }) => event?.partial !== true && !event?.content?.parts?.every(({ text }) => text === "")) ?? response.at(-1);
 }
 
-/** The model that was asked, and the version that answered. */
+/** Return the model's name, and the version that answered. */
 export function modelOf({ model }: Prompt, answer: ModelAnswer | undefined): string {
   return answer?.version && answer.version !== model ? `${model ?? ""} (${answer.version})` : (model ?? answer?.version ?? "unknown");
 }
 
-/** Names and figures of what a call took. */
+/** Return the names and values of a call's times and tokens. */
 export function figuresOf({ answer, unanswered = {} }: Pick<Row, "answer" | "unanswered">): [string, string][] {
   if (answer === undefined) return [["Time", soFar(unanswered)]];
   const { seconds, first, tokens = {}, finish } = answer;
@@ -112,7 +112,7 @@ export function figuresOf({ answer, unanswered = {} }: Pick<Row, "answer" | "una
   return [...times, ...counts, ...(finish ? [["Finish", finish] as [string, string]] : [])];
 }
 
-/** How far a call without an answer is. */
+/** Return the state of a call without an answer. */
 function soFar({ first, stopped, lost = false }: Unanswered): string {
   const begun = first === undefined ? "" : `, first response after ${inSeconds(first)}`;
   if (stopped !== undefined) return `stopped after ${inSeconds(stopped)}${begun}`;
@@ -120,14 +120,14 @@ function soFar({ first, stopped, lost = false }: Unanswered): string {
   return first === undefined ? "no response yet" : `streaming${begun}`;
 }
 
-/** A content, or the number of contents that are not kept. */
+/** A content, or the number of omitted contents. */
 type Item = PromptContent | number;
 
 function ownContents({ omitted = 0, contents }: Prompt): Item[] {
   return omitted > 0 ? [omitted, ...contents] : contents;
 }
 
-/** All contents of an earlier call of the same turn. */
+/** Return all contents of an earlier call of the same turn. */
 function contentsOf(call: number | undefined, row: Row, rows: Row[]): Item[] {
   const at = rows.indexOf(row);
   const turn = rows.slice(0, at).findLastIndex(({ entry }) => entry.turn);
@@ -138,7 +138,7 @@ function contentsOf(call: number | undefined, row: Row, rows: Row[]): Item[] {
   return [...earlier, ...ownContents(prompt)];
 }
 
-/** The first contents of a prompt. */
+/** Return the first `count` contents of a prompt. */
 function takeContents(items: Item[], count: number): Item[] {
   const taken: Item[] = [];
   for (const item of items) {
@@ -255,7 +255,7 @@ function Toggle({ open, onToggle, children }: { open: boolean; onToggle: () => v
   );
 }
 
-/** What a call is in a row. */
+/** Return the summary of a prompt for its row. */
 export function promptLine({ contents, tools, repeats = 0, omitted = 0 }: Prompt): string {
   const count = repeats + omitted + contents.length;
   return `${count} ${count === 1 ? "content" : "contents"}, ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;

@@ -2,19 +2,19 @@ import { ChevronDown } from "lucide-react";
 import { createContext, memo, useContext, useLayoutEffect, useRef, useState } from "react";
 import { WithCode } from "./WithCode";
 import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
-import { Figures, sizeOf } from "./Figures";
+import { ChunkSize, EventFigures, sizeOf } from "./Figures";
 import type { Finding } from "./inspector-api";
 import { Excerpt, Marked, Searched } from "./Marked";
 import { ModelRow, FailureRow } from "./ObservedRow";
-import { CELL, RowButton } from "./RowButton";
+import { Author, CELL, RowButton, TEXTS } from "./RowButton";
 import { RuleLink } from "./Rules";
 import { chunkCounts, COLOURS, familyOfChunk, familyOfEvent, familyOfRow, familyOfSent, type Family, hitIn, isRun, type Item, type Run, whyNothing } from "./runs";
 import { TurnTiming } from "./TurnTiming";
 
-/** The findings of each chunk, by the number of its entry. */
+/** Findings of each chunk, by the number of its entry. */
 export const Marks = createContext(new Map<number, Finding[]>());
 
-/** Leads to the description of a rule. */
+/** Function that shows the description of a rule. */
 export const RuleChoice = createContext<(name: string) => void>(() => {});
 
 export function byNumber(findings: Finding[]): Map<number, Finding[]> {
@@ -25,7 +25,7 @@ export function byNumber(findings: Finding[]): Map<number, Finding[]> {
   return found;
 }
 
-/** The edge of a row with findings: red if one of them is an error. */
+/** Return the classes of a row with findings. Its edge is red if a finding is an error. */
 function edgeOf(found: Finding[] = []): string {
   if (found.length === 0) return "";
   const isBad = found.some(({ severity }) => severity === "error");
@@ -34,27 +34,27 @@ function edgeOf(found: Finding[] = []): string {
 
 type Choice = { chosen: Entry | undefined; onChoose: (entry: Entry) => void };
 
-/** Rows that are drawn, and drawn again, together. */
+/** Number of rows that are drawn together. */
 const BLOCK = 50;
 
-/** The rows below the header of a turn, or rows of no turn. */
+/** Rows below the header of a turn. `turn`: undefined for rows without a turn. */
 export type Section = { key: number; turn: Row | undefined; items: Item[] };
 
-type SectionViewProps = Choice & { section: Section; /** All rows of the turn, whatever is looked for. */ rows: Row[] | undefined };
+type SectionViewProps = Choice & { section: Section; /** All rows of the turn, also those that the filter hides. */ rows: Row[] | undefined };
 
-/** A turn: its header stays in view as long as one of its rows. */
+/** A turn. Its header stays visible while one of its rows is visible. */
 export function SectionView({ section: { turn, items }, rows, ...choice }: SectionViewProps) {
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const [line, timing] = [...(box.current?.querySelectorAll<HTMLElement>("[data-header]") ?? [])].map((part) => part.offsetHeight);
     box.current?.style.setProperty("--line", `${line ?? 0}px`);
-    box.current?.style.setProperty("--header", `calc(var(--heads) + ${(line ?? 0) + (timing ?? 0)}px)`); // no row hides behind it
+    box.current?.style.setProperty("--header", `calc(var(--heads) + ${(line ?? 0) + (timing ?? 0)}px)`); // the header must not cover the row that is scrolled to
   });
   const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
   return (
     <section ref={box}>
       {turn?.entry.turn && (
-        // Without a box of its own: its parts stick to the top of the list as long as a row of the turn is there.
+        // `contents`: the parts of the header stick to the top of the list, not to the top of a box of their own.
         <div data-row={turn.key} className="contents">
           <div className="sticky top-(--heads) z-20 bg-muted" data-turn data-header>
             <RowButton side="event" wide pressed={turn.entry === choice.chosen} onClick={() => choice.onChoose(turn.entry)}>
@@ -80,7 +80,7 @@ export function SectionView({ section: { turn, items }, rows, ...choice }: Secti
 
 type BlockProps = Choice & { items: Item[] };
 
-/** Is drawn again if one of its rows is new, or if the chosen entry is or was in it; laid out only while it is seen. */
+/** A block of rows. It is drawn again if a row changes, or if the chosen entry is or was in it. The browser lays it out only while it is visible. */
 const Block = memo(
   function Block({ items, ...choice }: BlockProps) {
     return (
@@ -109,7 +109,7 @@ export function holds(items: Item[], entry: Entry | undefined): boolean {
   return items.some((item) => (isRun(item) ? holds(item.rows, entry) : item.entry === entry || item.chunks.includes(entry)));
 }
 
-/** Fragments as one line, until somebody looks into them. */
+/** Fragments in one row that the user can open. */
 function RunRow({ run, ...props }: { run: Run } & Choice) {
   const [asked, ask] = useState(false);
   const open = asked || holds(run.rows, props.chosen);
@@ -132,21 +132,22 @@ function RunRow({ run, ...props }: { run: Run } & Choice) {
         >
           <span className={CELL}>
             <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
-            <span className="flex min-w-0 flex-1 flex-col">
+            <span className={TEXTS}>
               <span className="wrap-anywhere">
-                <Marked text={run.kind} />, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
-                <ChevronDown className={`ms-1 inline size-3.5 align-[-0.2em] text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
+                <Marked text={run.kind} />, {run.rows.length} fragments{" "}
+                <span className="whitespace-nowrap">
+                  {last !== undefined && first !== undefined && `in ${inSeconds(last - first)}`}
+                  <ChevronDown className={`ms-1 inline size-3.5 align-[-0.2em] text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
+                </span>
               </span>
+              <Author name={run.author} />
               {searched && (
-                <span className="truncate text-muted-foreground" dir="auto">
+                <span className="basis-full truncate text-muted-foreground" dir="auto">
                   <Excerpt text={entries.map(({ event }) => (event ? wordsOf(event) : "")).join("")} />
                 </span>
               )}
-              <span className="truncate text-[0.6875rem] text-muted-foreground">
-                <Marked text={run.author} />
-              </span>
             </span>
-            <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} timed />
+            <EventFigures {...(first !== undefined && { at: first })} bytes={sizeOf(entries)} />
           </span>
           <span className={`${CELL} border-s`}>
             <span className="flex min-w-0 flex-1 flex-col font-mono">
@@ -160,7 +161,7 @@ function RunRow({ run, ...props }: { run: Run } & Choice) {
                 </span>
               ))}
             </span>
-            <Figures entry={{ bytes: sizeOf(sent) }} />
+            <ChunkSize bytes={sizeOf(sent)} />
           </span>
         </button>
       </li>
@@ -183,34 +184,32 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
       {entry.event ? (
         <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
           <Dot family={familyOfRow(entry.event, chunks)} />
-          <span className="flex min-w-0 flex-1 flex-col">
+          <span className={TEXTS}>
             <span className="wrap-anywhere">
               <Marked text={kindOf(entry.event, call)} />
             </span>
-            <span className="truncate text-muted-foreground" dir="auto">
+            <Author name={authorOf(entry.event)} />
+            <span className="basis-full truncate text-muted-foreground empty:hidden" dir="auto">
               <Excerpt text={wordsOf(entry.event)} />
             </span>
-            <span className="truncate text-[0.6875rem] text-muted-foreground">
-              <Marked text={authorOf(entry.event)} />
-            </span>
             {hit && (
-              <span className="line-clamp-2 font-mono text-[0.6875rem] wrap-anywhere text-muted-foreground" dir="ltr">
+              <span className="line-clamp-2 basis-full font-mono text-[0.6875rem] wrap-anywhere text-muted-foreground" dir="ltr">
                 <Excerpt text={hit} />
               </span>
             )}
           </span>
-          <Figures entry={entry} timed />
+          <EventFigures {...entry} />
         </RowButton>
       ) : (
         <span className={`${CELL} text-xs text-muted-foreground`}>
           {withoutEvent(entry) !== "" && <Dot family={entry.end === "error" ? "error" : "other"} />}
           <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
-          <Figures entry={entry} timed />
+          <EventFigures {...entry} />
         </span>
       )}
       <ul className="min-w-0 border-s">
         {chunks.length === 0 && entry.event && (
-          <li className="py-1.5 ps-8 pe-4 text-xs text-muted-foreground @max-lg:ps-7 @max-lg:pe-3">{whyNothing(entry.event)}</li>
+          <li className="py-1 ps-8 pe-4 text-xs text-muted-foreground @max-lg:ps-7 @max-lg:pe-3">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
@@ -224,7 +223,7 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
                   <Excerpt text={detailOf(chunk)} />
                 </span>
               </span>
-              <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
+              <ChunkSize {...chunk} />
             </RowButton>
             {marks.get(chunk.number ?? 0)?.map(({ rule, text, effect }) => (
               <p key={`${rule} ${text}`} className="flex flex-col items-start ps-8 pe-4 pb-1.5 text-xs wrap-anywhere @max-lg:ps-7 @max-lg:pe-3" data-finding={rule}>
@@ -244,7 +243,7 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
   );
 }
 
-/** Where the searched words are in a row, if no text of the row shows them. */
+/** Return the JSON that contains the searched words, if no visible text of the row contains them. */
 function useHit(row: Row): string {
   const words = useContext(Searched);
   const { entry, chunks, call } = row;

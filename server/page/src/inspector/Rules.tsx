@@ -4,21 +4,21 @@ import { Collapsible } from "../components/ui/collapsible";
 import { loadRules, type Rule } from "./inspector-api";
 import { WithCode } from "./WithCode";
 
-/** The address of the rules in the documentation: only the site's page knows it. */
-const DOCUMENTED = document.querySelector<HTMLMetaElement>("meta[name=rules]")?.content;
+/** Address of the rules in the documentation. Only the page of the site has it. */
+export const DOCUMENTED = document.querySelector<HTMLMetaElement>("meta[name=rules]")?.content;
 
 const LINK = "text-xs text-primary underline underline-offset-2";
 
-/** Which rule of the list is shown. */
+/** State of the list of rules. */
 export type ChosenRule = {
   open: boolean;
   setOpen: (open: boolean) => void;
-  /** The rule to scroll to. An object, because the same rule may be chosen again. */
+  /** Rule to scroll to. A new object scrolls again, also to the same rule. */
   rule: { name: string } | undefined;
   choose: (name: string) => void;
 };
 
-/** The list of rules is open after one of them was chosen. */
+/** Return the state of the list. The choice of a rule opens the list. */
 export function useChosenRule(): ChosenRule {
   const [open, setOpen] = useState(false);
   const [rule, setRule] = useState<{ name: string }>();
@@ -29,7 +29,7 @@ export function useChosenRule(): ChosenRule {
   return { open, setOpen, rule, choose };
 }
 
-/** The name of a rule, as a link to its description. */
+/** Link from a rule's name to its description. */
 export function RuleLink({ name, onChoose }: { name: string; onChoose: (name: string) => void }) {
   if (DOCUMENTED !== undefined) {
     return (

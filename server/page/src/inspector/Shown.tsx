@@ -5,16 +5,16 @@ import { IconButton } from "../components/ui/icon-button";
 import { inBytes } from "./entries";
 import { allMedia, mediaOf, Thumbnail } from "./Media";
 
-/** The most characters of one text in JSON. */
+/** Maximum number of characters of a text in JSON. */
 const LONGEST = 4000;
 
-/** So many characters of a file's data are shown. */
+/** Number of characters of a file's data that are shown. */
 const DATA = 24;
 
-/** Lines of JSON above which inner values are folded at first. */
+/** Number of lines of JSON above which inner values are folded at first. */
 const MANY_LINES = 200;
 
-/** A value as JSON that folds, below its pictures, or a text as it is. Copied whole. */
+/** A text, or a value as JSON that folds, with its pictures above. The button copies the whole value. */
 export function Shown({ value, label, openTo = 1 }: { value: unknown; label: string; openTo?: number }) {
   const drawn = useMemo(() => (typeof value === "string" ? value : JSON.parse(JSON.stringify(value, shortened))), [value]);
   const media = useMemo(() => allMedia(value), [value]);
@@ -45,7 +45,7 @@ export function Shown({ value, label, openTo = 1 }: { value: unknown; label: str
   );
 }
 
-/** Shortens long texts. Of a file's data only the beginning is shown: a picture has a million characters. */
+/** Return a long text or the data of a file without its end. */
 function shortened(_key: string, value: unknown): unknown {
   const media = mediaOf(value);
   if (media && media.url.length > DATA * 4) {

@@ -4,7 +4,7 @@ import type { Row } from "./entries";
 import { type InspectedAgent, loadAgents } from "./inspector-api";
 import { stateOf } from "./runs";
 
-/** The session's state as the events have changed it, and which agents there are. */
+/** The session's state after all events, and the tree of agents. */
 export function State({ rows, live }: { rows: Row[]; live: boolean }) {
   const [agent, setAgent] = useState<InspectedAgent | null>();
   const [problem, setProblem] = useState("");

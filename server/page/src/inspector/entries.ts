@@ -1,40 +1,42 @@
-/** What the server tells of a chat, a line of its recording each: see `stream_protocol/inspector/_entries.py`. */
+/** An entry of a chat. The server describes its keys in `stream_protocol/inspector/_entries.py`. */
 export type Entry = {
-  /** Grows over all chats of the user; in a file that of a chunk, from 1. */
+  /** Number of the entry, ascending over all chats of the user. In a file: number of the chunk, from 1. */
   number?: number;
-  /** Seconds since the turn began, where that is known. */
+  /** Seconds since the turn began. Absent if unknown. */
   at?: number;
   bytes?: number;
   turn?: { request: { messages?: Said[]; message?: Said; trigger?: string } | null; message_id: string | null };
+  /** The client sent its newest message only, as `message`. A recording has `messages` instead. */
+  one_message?: boolean;
   event?: AdkEvent;
   chunk?: { type: string } & Record<string, unknown>;
-  /** The tool of the chunk, which an output names by the id of its call only. */
+  /** Name of the tool. Chunks of outputs have only the id of the call. */
   tool?: string | undefined;
-  /** The chunk was made by the end of the response, not by an event. */
+  /** The end of the response caused the chunk, not an event. */
   closing?: boolean;
-  /** Data in a capture that is no JSON. */
+  /** Data in a captured response that is not JSON. */
   text?: string;
   end?: string;
-  /** The turn was larger than this many bytes; the rest of it is not kept. */
+  /** Maximum number of bytes of a turn. Later entries of the turn are missing. */
   cut?: number;
-  /** What a model was asked. */
+  /** Prompt of a model call. */
   prompt?: Prompt;
-  /** What a call of a model took, and how it ended. */
+  /** End of a model call. */
   answer?: ModelAnswer;
-  /** Why the run failed. */
+  /** Exception that ended the run. */
   failure?: Failure;
 };
 
-/** See `stream_protocol/inspector/_run_observer.py`. */
+/** Prompt of a model call, as `stream_protocol/inspector/_run_observer.py` writes it. */
 export type Prompt = {
-  /** Counted over the turn, from 1. */
+  /** Number of the call in its turn, from 1. */
   call: number;
   agent: string;
   model?: string | null;
-  /** So many contents are those with which the prompt of the call `of` begins. */
+  /** Number of first contents that are equal to those of the call `of`. */
   repeats?: number;
   of?: number;
-  /** So many contents after these are not kept. */
+  /** Number of omitted contents after the repeated contents. */
   omitted?: number;
   instruction?: unknown;
   contents: PromptContent[];
@@ -46,7 +48,7 @@ export type PromptContent = { role?: string; parts?: (AdkPart & Record<string, u
 
 export type ModelAnswer = {
   call: number;
-  /** From the question to the end, and to the first response. */
+  /** Seconds from the prompt to the end of the call. `first`: seconds to the first response. */
   seconds: number;
   first?: number;
   tokens?: { in?: number; out?: number; cached?: number; thoughts?: number };
@@ -55,13 +57,13 @@ export type ModelAnswer = {
   error?: string;
 };
 
-/** How far a call is that has no answer yet, or never gets one. Seconds since the question. */
+/** State of a call without an answer. Times are seconds since the prompt. */
 export type Unanswered = {
-  /** When the model began to speak. */
+  /** Time of the first response. */
   first?: number;
-  /** When its run was stopped or failed. */
+  /** Time when the run was stopped or failed. */
   stopped?: number;
-  /** The run has ended in another way, or the rest of it is not kept. */
+  /** The run has ended in another way, or its later entries are missing. */
   lost?: boolean;
 };
 
@@ -93,27 +95,27 @@ export type AdkEvent = {
   customMetadata?: Record<string, unknown>;
 };
 
-/** One row: a turn, an event or the end of a response, with the chunks that it became. */
+/** A row: a turn, an event or the end of a response, with its chunks. */
 export type Row = {
   key: number;
   entry: Entry;
   chunks: Entry[];
-  /** Of a model's call: how it ended. */
+  /** End of a model call. */
   answer?: ModelAnswer;
-  /** So many rows there were when the answer came. */
+  /** Number of rows when the answer came. */
   answeredAfter?: number;
-  /** Of a model's call without an answer. */
+  /** State of a model call without an answer. */
   unanswered?: Unanswered;
-  /** The name of the newest call so far: the fragments of its arguments do not repeat it. */
+  /** Name of the newest tool call so far. Fragments of its arguments do not have the name. */
   call?: string | undefined;
-  /** The tools of all calls so far, by the ids of the calls. */
+  /** Names of the tools of all calls so far, by call id. */
   tools: Map<unknown, string>;
 };
 
-/** The most chunks in a row that has no event: a capture has nothing else. */
+/** Maximum number of chunks in a row without an event. Captured responses have no events. */
 const CHUNKS_IN_ROW = 20;
 
-/** Adds entries to rows. Rows stay the same objects as long as nothing of theirs changes, so that they are drawn once. */
+/** Return the rows with further entries. Unchanged rows stay the same objects, so that React does not draw them again. */
 export function addToRows(rows: Row[], entries: Entry[]): Row[] {
   const added = [...rows];
   const tools = rows.at(-1)?.tools ?? new Map<unknown, string>();
@@ -138,7 +140,7 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
   return withUnanswered(added);
 }
 
-/** The first rows, as they were when there were no more: a call was not answered before its answer came. */
+/** Return the first rows as they were before the later rows came. */
 export function firstRows(rows: Row[], count: number): Row[] {
   const first = rows.slice(0, count).map((row) => {
     const { answer: _, answeredAfter = 0, ...asked } = row;
@@ -147,7 +149,7 @@ export function firstRows(rows: Row[], count: number): Row[] {
   return withUnanswered(first);
 }
 
-/** Tells of each call without an answer how far it is. */
+/** Return the rows with the state of each call without an answer. */
 function withUnanswered(rows: Row[]): Row[] {
   return rows.map((row, index) => {
     if (!row.entry.prompt || row.answer) return row;
@@ -169,18 +171,25 @@ function unansweredOf({ prompt, at = 0 }: Entry, later: Row[]): Unanswered {
   };
 }
 
-/** The agent whose model says something in the event. */
+/** Return the agent whose model wrote the event. */
 export function speakerOf(event: AdkEvent | undefined): string | undefined {
   const said = event && innermost(event);
   return said?.content?.role === "model" ? said.author : undefined;
 }
 
-function innermost(event: AdkEvent): AdkEvent {
+/** Return the event of the innermost agent. */
+export function innermost(event: AdkEvent): AdkEvent {
   const nested = nestedEvent(event);
   return nested ? innermost(nested) : event;
 }
 
-/** Where the row of the model's call is that the entry belongs to; -1 if there is none yet. */
+/** Return the id of the innermost call in whose agent the event occurred. */
+export function nestedCallOf(event: AdkEvent): string | undefined {
+  const nested = nestedEvent(event);
+  return nested && (nestedCallOf(nested) ?? metadataOf(event)?.call_id);
+}
+
+/** Return the index of the row of the entry's model call, or -1. */
 function asking(rows: Row[], { prompt, answer }: Entry): number {
   const call = prompt?.call ?? answer?.call;
   if (call === undefined) return -1;
@@ -188,12 +197,12 @@ function asking(rows: Row[], { prompt, answer }: Entry): number {
   return rows.findIndex(({ entry }, index) => index > turn && entry.prompt?.call === call);
 }
 
-/** The name of the last call in an event. */
+/** Return the name of the last tool call in an event. */
 function calledBy(event: AdkEvent): string | undefined {
   return (nestedEvent(event) ?? event).content?.parts?.findLast(({ functionCall }) => functionCall?.name)?.functionCall?.name;
 }
 
-/** Whether the entry belongs to the row: an event's chunks do, and the end of a response to the chunks that it made. */
+/** Return true if the entry belongs to the row. Chunks belong to their event, and the end of a response to its chunks. */
 function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
   if (entry.closing || entry.end !== undefined) return row.closing === true && row.end === undefined;
   if (entry.chunk === undefined && entry.text === undefined) return false;
@@ -201,23 +210,27 @@ function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
   return chunks.length > 0 && chunks.length < CHUNKS_IN_ROW && !row.closing;
 }
 
-/** The event of an agent inside a tool call, which the given event carries. */
-export function nestedEvent({ customMetadata = {} }: AdkEvent): AdkEvent | undefined {
-  return (customMetadata["adk_ui_stream_nested_event"] as { event?: AdkEvent } | undefined)?.event;
+/** Return the event of an agent inside a tool call that the event contains. */
+export function nestedEvent(event: AdkEvent): AdkEvent | undefined {
+  return metadataOf(event)?.event;
 }
 
-/** A tool has sent this event while it ran. */
+function metadataOf({ customMetadata = {} }: AdkEvent): { event?: AdkEvent; call_id?: string } | undefined {
+  return customMetadata["adk_ui_stream_nested_event"] as { event?: AdkEvent; call_id?: string } | undefined;
+}
+
+/** Return true if a running tool has sent the event. */
 export function isPosted({ customMetadata = {} }: AdkEvent): boolean {
   return customMetadata["adk_ui_stream_posted"] !== undefined;
 }
 
-/** The agent of an event, behind those in whose calls it runs. */
+/** Return the agent of an event, after the agents that called it. */
 export function authorOf(event: AdkEvent): string {
   const nested = nestedEvent(event);
   return nested ? `${event.author} › ${authorOf(nested)}` : (event.author ?? "nobody");
 }
 
-/** What an event says or does, in a few words. `call`: the name of the call that is open. */
+/** Return a short description of an event. `call`: name of the open tool call. */
 export function kindOf(event: AdkEvent, call = ""): string {
   const nested = nestedEvent(event);
   if (nested) return kindOf(nested, call);
@@ -260,26 +273,26 @@ function kindOfPart(part: AdkPart, partial: boolean, call: string): string {
   return partial ? `${kind}, a fragment` : kind;
 }
 
-/** The most characters of words in a row. */
+/** Maximum number of characters of a text in a row. */
 const EXCERPT = 80;
 
-/** So many characters are shown before a hit, which stands at the beginning of a narrow row. */
+/** Number of characters before a hit. Few, so that a narrow row shows the hit. */
 const BEFORE_HIT = 8;
 
-/** The beginning of a text, or its part around the first hit. */
+/** Return the beginning of a text, or the part around the first hit. */
 export function excerptOf(text: string, words: string): string {
   const at = words === "" ? -1 : text.toLowerCase().indexOf(words.toLowerCase());
   if (at <= BEFORE_HIT) return text.slice(0, EXCERPT);
   return `…${text.slice(at - BEFORE_HIT, at - BEFORE_HIT + EXCERPT)}`;
 }
 
-/** What is said in an event. */
+/** Return the first text in an event. */
 export function wordsOf(event: AdkEvent): string {
   const { content } = nestedEvent(event) ?? event;
   return content?.parts?.find(({ text }) => text)?.text ?? "";
 }
 
-/** What a chunk is about: its words, its tool, or the message of a tool's progress. */
+/** Return the text, the tool or the progress message of a chunk. */
 export function detailOf({ chunk, tool, text = "" }: Entry): string {
   if (chunk === undefined) return text;
   const { delta, inputTextDelta, errorText, preliminary, data } = chunk;
@@ -290,7 +303,7 @@ export function detailOf({ chunk, tool, text = "" }: Entry): string {
   return inputTextDelta === undefined && tool !== undefined ? [tool, words].filter(Boolean).join(": ") : words;
 }
 
-/** What the user said or did, by which the turn began. A file may have no request: then the first event tells it. */
+/** Return the user's text that began the turn. Without a request, the text of the first event. */
 export function askedBy({ request }: NonNullable<Entry["turn"]>, rows: Row[] = []): string {
   const said = request?.message ?? request?.messages?.at(-1);
   if (said?.role === "user") return said.parts?.find(({ type }) => type === "text")?.text ?? "a message without text";
@@ -302,7 +315,7 @@ export function askedBy({ request }: NonNullable<Entry["turn"]>, rows: Row[] = [
 
 const ANSWERED = "an answer to the agent's calls";
 
-/** A duration, rounded in the same way everywhere. */
+/** Return a duration with its unit. */
 export function inSeconds(at: number | undefined): string {
   if (at === undefined) return "";
   const milliseconds = at * 1000;

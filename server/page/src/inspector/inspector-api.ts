@@ -7,18 +7,18 @@ export type Finding = {
   rule: string;
   effect: string;
   text: string;
-  /** Which chunk of the stream, counted from 1. */
+  /** Number of the chunk in the stream, from 1. */
   chunk: number;
-  /** Of a file. */
+  /** Line in the file. */
   line?: number;
   versions: number[];
-  /** The number of the entry that it is about, if that is shown. */
+  /** Number of the entry with the problem. Absent if the entry is not shown. */
   number?: number;
 };
 
 export type Findings = { findings: Finding[]; unchecked?: number };
 
-/** A recording or a capture that was opened here: what the server made of it, and the file to ask again with. */
+/** An opened recording or captured response, with the server's conversion. `file` is sent again to save a recording. */
 export type OpenedFile = {
   name: string;
   file: File;
@@ -26,11 +26,11 @@ export type OpenedFile = {
   entries: Entry[];
   messages: ChatMessage[];
   findings: Finding[];
-  /** It has ADK events, of which a recording can be made. */
+  /** The file has ADK events, so the server can write a recording. */
   recordable: boolean;
 };
 
-/** Where what is inspected comes from: a chat's id, or a file. */
+/** The inspected chat or file. */
 export type Source = { id: string } | OpenedFile;
 
 async function ask(path: string, init?: RequestInit): Promise<Response> {
@@ -42,7 +42,7 @@ async function ask(path: string, init?: RequestInit): Promise<Response> {
 
 const ofChat = (id: string) => `api/chat/${encodeURIComponent(id)}/inspect`;
 
-/** What has happened in the chat since the entry with this number. */
+/** Load the entries of the chat after the entry with this number. */
 export async function loadEntries(id: string, after: number, signal: AbortSignal): Promise<{ entries: Entry[]; next: number }> {
   return (await ask(`${ofChat(id)}?after=${after}`, { signal })).json();
 }
@@ -53,12 +53,12 @@ export async function loadFindings(id: string): Promise<Findings> {
 
 export type Rule = { name: string; severity: Finding["severity"]; requirement: string; effect: string };
 
-/** The rules of `check`. */
+/** Load the rules of `check`. */
 export async function loadRules(): Promise<Rule[]> {
   return (await ask("api/inspect/rules")).json();
 }
 
-/** An agent, and those below it. */
+/** An agent and its sub-agents. */
 export type InspectedAgent = {
   name: string;
   type: string;
@@ -68,25 +68,25 @@ export type InspectedAgent = {
   agents: InspectedAgent[];
 };
 
-/** The tree of agents; `null` for recordings, which do not tell it. */
+/** Load the tree of agents. `null` for recordings, which do not contain it. */
 export async function loadAgents(): Promise<InspectedAgent | null> {
   return (await ask("api/inspect/agents")).json();
 }
 
-/** Has the server convert a file. `session` chooses one of several in it; "" for the only one. */
+/** Let the server convert a file. `session`: id of the session in the file, or "" if the file has only one. */
 export async function openFile(file: File, session: string): Promise<OpenedFile> {
   const shown = await (await post("", file, session)).json();
   return { name: file.name, file, session, ...shown };
 }
 
-/** The recording of it, without secrets, and the name of its file. */
+/** Load the recording without secrets, and its file name. */
 export async function loadRecording(source: Source): Promise<{ name: string; content: Blob }> {
   const response = await ("file" in source ? post("/recording", source.file, source.session) : ask(`${ofChat(source.id)}/recording`));
   const name = response.headers.get("content-disposition")?.match(/filename="([^"]+)"/)?.[1];
   return { name: name ?? "chat.jsonl", content: await response.blob() };
 }
 
-/** A test of that recording. */
+/** Load a test of the recording. */
 export async function loadTest(source: Source): Promise<string> {
   return (await ("file" in source ? post("/pytest", source.file, source.session) : ask(`${ofChat(source.id)}/pytest`))).text();
 }

@@ -2,7 +2,7 @@ import type { KeyboardEvent } from "react";
 
 const ENTRIES = "button[data-side]";
 
-/** Moves through the list of events with the arrow keys, Home and End. Returns whether the key was one of these. */
+/** Move through the list of events with the arrow keys, Home and End. Return true for these keys. */
 export function moveInList(event: KeyboardEvent<HTMLElement>): boolean {
   const list = event.currentTarget;
   const current = (document.activeElement?.closest(ENTRIES) ?? list.querySelector("button[aria-pressed='true']")) as HTMLElement | null;
@@ -21,16 +21,16 @@ export function moveInList(event: KeyboardEvent<HTMLElement>): boolean {
   event.preventDefault();
   const entry = next();
   entry?.focus();
-  if (entry && (entry === current || !entry.hasAttribute("aria-expanded"))) entry.click(); // a run opens only by Right or Enter
+  if (entry && (entry === current || !entry.hasAttribute("aria-expanded"))) entry.click(); // only Right and Enter open a run
   return true;
 }
 
-/** The entry is a run of fragments that is open, or not. */
+/** Return true if the entry is a run of fragments in this state. */
 function isRun(entry: HTMLElement | null, open: "true" | "false"): boolean {
   return entry?.getAttribute("aria-expanded") === open;
 }
 
-/** The entry on the other side of the same row. */
+/** Return the entry on the other side of the same row. */
 function besides(entry: HTMLElement | null, side: "chunk" | "event"): HTMLElement | null | undefined {
   return entry?.closest("[data-row]")?.querySelector<HTMLElement>(`button[data-side="${side}"]`);
 }

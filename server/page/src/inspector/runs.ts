@@ -1,6 +1,6 @@
 import { type AdkEvent, authorOf, type Entry, isPosted, kindOf, nestedEvent, type Row } from "./entries";
 
-/** What a row is about. Each has a colour, and can be looked for. */
+/** Kind of a row. Each kind has a colour and a filter. */
 export type Family = "model" | "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
 
 export const FAMILIES: Record<Exclude<Family, "other">, string> = {
@@ -43,7 +43,7 @@ export function familyOfChunk(type: string): Family {
   return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other";
 }
 
-/** The server's error text for a call that a stop has ended. That is no error of the tool. */
+/** The server's error text for a call that was stopped. This is not an error of the tool. */
 const RUN_STOPPED = "The run was stopped before the tool finished.";
 
 export function isStopOfCall({ type, errorText }: NonNullable<Entry["chunk"]>): boolean {
@@ -57,7 +57,7 @@ export function familyOfSent({ chunk }: Entry): Family {
 
 const CONFIRMATION = "adk_request_confirmation";
 
-/** What an event is about: the first thing in it. */
+/** Return the kind of an event: that of its first part. */
 export function familyOfEvent(event: AdkEvent): Family {
   const nested = nestedEvent(event);
   if (nested) return familyOfEvent(nested);
@@ -73,7 +73,7 @@ export function familyOfEvent(event: AdkEvent): Family {
   return "other";
 }
 
-/** What the event of a row is about: an error if it is the result of a tool that failed. */
+/** Return the kind of a row's event. The result of a failed tool is an error. */
 export function familyOfRow(event: AdkEvent, chunks: Entry[]): Family {
   const family = familyOfEvent(event);
   return family === "tool" && chunks.some((sent) => familyOfSent(sent) === "error") ? "error" : family;
@@ -86,14 +86,14 @@ function familiesOf({ entry, chunks, answer }: Row): Set<Family> {
   return new Set(entry.event ? [familyOfEvent(entry.event), ...families] : families);
 }
 
-/** How many rows there are of each family. */
+/** Return the number of rows of each kind. */
 export function countFamilies(rows: Row[]): Map<Family, number> {
   const counts = new Map<Family, number>();
   for (const row of rows) for (const family of familiesOf(row)) counts.set(family, (counts.get(family) ?? 0) + 1);
   return counts;
 }
 
-/** The rows of these families (all, if none is named) that hold the words. Turns stay, if anything of theirs does. */
+/** Return the rows of these kinds that contain the words. Without kinds, rows of all kinds. A turn stays if one of its rows stays. */
 export function filtered(rows: Row[], families: Set<Family>, words: string): Row[] {
   if (families.size === 0 && words === "") return rows;
   const wanted = words.toLowerCase();
@@ -105,7 +105,7 @@ export function filtered(rows: Row[], families: Set<Family>, words: string): Row
   return kept.filter((row, index) => !row.entry.turn || (kept[index + 1] !== undefined && !kept[index + 1]?.entry.turn));
 }
 
-/** The JSON of a row, if it holds the words. */
+/** Return the JSON of a row if it contains the words. */
 export function hitIn(row: Row, words: string): string {
   return words !== "" && textOf(row).includes(words.toLowerCase()) ? jsonOf(row) : "";
 }
@@ -124,7 +124,7 @@ function jsonOf({ entry, chunks }: Row): string {
   return [entry, ...chunks].map(({ event, chunk, text, end, prompt, failure }) => JSON.stringify(event ?? chunk ?? text ?? prompt ?? failure ?? end ?? "")).join("\n");
 }
 
-/** Fragments that follow each other, as one line. */
+/** Consecutive fragments in one row. */
 export type Run = { key: number; kind: string; author: string; rows: Row[] };
 
 export type Item = Row | Run;
@@ -133,12 +133,12 @@ export function isRun(item: Item): item is Run {
   return "rows" in item;
 }
 
-/** So many fragments make a run. */
+/** Minimum number of fragments of a run. */
 const FEWEST = 4;
 
 const RUNS = new WeakMap<Row, Run>();
 
-/** The rows, with runs of fragments as one item. An item stays the same object while its rows do. */
+/** Return the rows with runs of fragments as one item. An unchanged run stays the same object. */
 export function withRuns(rows: Row[]): Item[] {
   const items: Item[] = [];
   let run: Row[] = [];
@@ -174,7 +174,7 @@ function asRun(rows: Row[]): Run {
   return run;
 }
 
-/** How many chunks of each type a run became. */
+/** Return the number of chunks of each type in a run. */
 export function chunkCounts({ rows }: Run): [string, number][] {
   const counts = new Map<string, number>();
   for (const { chunks } of rows) {
@@ -183,10 +183,10 @@ export function chunkCounts({ rows }: Run): [string, number][] {
   return [...counts];
 }
 
-/** ADK's own tools by which agents are steered. */
+/** Tools of ADK that control agents. */
 const STEERING = new Set(["transfer_to_agent", "set_model_response", "exit_loop", "finish_task"]);
 
-/** Why an event became no chunk, as far as the event shows. */
+/** Return the reason why an event has no chunk. */
 export function whyNothing(posted: AdkEvent): string {
   const event = nestedEvent(posted) ?? posted;
   const parts = event.content?.parts ?? [];
@@ -202,14 +202,14 @@ export function whyNothing(posted: AdkEvent): string {
   return Object.keys(event.actions ?? {}).length > 0 ? "No chunk: only the state changes." : "No chunk: the event has no content.";
 }
 
-/** What an event without text has instead. */
+/** Return the reason for an event with an empty text. */
 function emptyOf({ usageMetadata, groundingMetadata, finishReason }: AdkEvent): string {
   const facts = [usageMetadata && "token usage", groundingMetadata && "sources", finishReason && `the finish reason ${finishReason}`];
   const known = facts.filter(Boolean).join(" and ");
   return known === "" ? "No chunk: the event has no content." : `No chunk: only ${known}.`;
 }
 
-/** The state, as the events have changed it so far. */
+/** Return the state after all events. */
 export function stateOf(rows: Row[]): Record<string, unknown> {
   const deltas = rows.map(({ entry }) => entry.event?.actions?.stateDelta).filter((delta) => typeof delta === "object");
   return Object.assign({}, ...deltas);

@@ -2,10 +2,10 @@ import { startTransition, useEffect, useReducer, useRef, useState } from "react"
 import { addToRows, type Row } from "./entries";
 import { loadEntries } from "./inspector-api";
 
-/** Milliseconds from one question to the next. */
+/** Milliseconds between two requests. */
 const EVERY = 300;
 
-/** The rows of a chat, as they come: the server is asked again and again while the chat is `busy`. */
+/** Return the rows of a chat. While the chat is `busy`, the hook polls the server for new rows. */
 export function useLiveRows(id: string, busy: boolean): { rows: Row[]; loaded: boolean; problem: string } {
   const [rows, add] = useReducer(addToRows, []);
   const [loaded, setLoaded] = useState(false);

@@ -2,28 +2,28 @@ import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from "r
 import { useSetting } from "../components/layout/setting";
 
 type Sizing = {
-  /** The name of the setting in this browser. */
+  /** Name of the setting in the browser's storage. */
   name: string;
   label: string;
-  /** Which side of the box can be dragged: its start, or its top. */
+  /** Side of the box that can be dragged. */
   side: "start" | "top";
-  /** Percents of the parent. */
+  /** Default, minimum and maximum size in percent of the parent. */
   otherwise: number;
   least: number;
   most: number;
 };
 
-/** Percents by which a key changes a size. */
+/** Percents by which an arrow key changes the size. */
 const STEP = 5;
 
 const KEYS = { start: ["ArrowLeft", "ArrowRight"], top: ["ArrowUp", "ArrowDown"] } as const;
 
 const LOOKS = {
-  start: "inset-y-0 -start-1 w-2 cursor-col-resize max-md:hidden",
-  top: "inset-x-0 -top-1.5 h-3 cursor-row-resize",
+  start: "inset-y-0 -start-1 w-2 cursor-col-resize after:h-full after:w-0.75 max-md:hidden",
+  top: "inset-x-0 -top-1.5 h-3 cursor-row-resize before:absolute before:h-1 before:w-8 before:rounded-full before:bg-border after:h-0.75 after:w-full",
 };
 
-/** The size of a box in percent of its parent, and the edge that changes it; kept in this browser. */
+/** Return the size of a box in percent of its parent, and the edge that changes the size. The browser stores the size. */
 export function useSize({ name, label, side, otherwise, least, most }: Sizing): [number, ReactNode] {
   const [kept, keep] = useSetting(name, String(otherwise));
   const within = (size: number) => Math.round(Math.min(most, Math.max(least, size || otherwise)));
@@ -61,7 +61,7 @@ export function useSize({ name, label, side, otherwise, least, most }: Sizing): 
       onPointerUp={() => (drags.current = false)}
       onPointerMove={onPointerMove}
       onKeyDown={onKeyDown}
-      className={`absolute z-20 touch-none hover:bg-ring/40 focus-visible:bg-ring/40 ${LOOKS[side]}`}
+      className={`absolute z-20 grid touch-none place-items-center after:absolute hover:after:bg-ring/60 focus-visible:after:bg-ring/60 ${LOOKS[side]}`}
     />
   );
   return [size, handle];

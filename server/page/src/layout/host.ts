@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import type { Host } from "../components/chat/host";
-import { CLIENT_TOOLS } from "../components/demo/client-tools";
-import { Forecast } from "../components/demo/Forecast";
+import { CLIENT_TOOLS } from "../demo/client-tools";
+import { Forecast } from "../demo/Forecast";
 import { chatHref, openNewChat } from "./chat-id";
 
 /** The server that this page came from, below whatever path. */

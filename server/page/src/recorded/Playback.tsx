@@ -6,7 +6,7 @@ import type { Playback } from "./use-playback";
 
 const SPEEDS = [0.5, 1, 2, 4];
 
-/** Plays a run, and steps through it. */
+/** Controls that play a run and step through it. */
 export function PlaybackBar({ at, count, playing, speed, setSpeed, toggle, seek, step }: Playback) {
   return (
     <div role="toolbar" aria-label="Playback" className="flex min-h-12 shrink-0 items-center gap-1 border-b px-3 py-1">

@@ -4,13 +4,13 @@ import { Message } from "../components/messages/Message";
 
 type RecordedChatProps = {
   messages: ChatMessage[];
-  /** How earlier answers have ended that are not whole. */
+  /** Outcomes of earlier answers that are incomplete. */
   outcomes?: Outcomes;
-  /** The text of the error with which the newest answer has ended. */
+  /** Error text that ended the newest answer. */
   failure?: string | undefined;
 };
 
-/** The messages of a recording, as the page shows them. Nothing in them can be answered. */
+/** The messages of a recording as the page shows them. The user cannot answer them. */
 export function RecordedChat({ messages, outcomes, failure }: RecordedChatProps) {
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((speaker) => speaker !== undefined);
   return (
@@ -35,5 +35,5 @@ export function RecordedChat({ messages, outcomes, failure }: RecordedChatProps)
   );
 }
 
-/** Nothing waits in a recording. */
+/** A recording has no pending calls. */
 function ignore(): void {}

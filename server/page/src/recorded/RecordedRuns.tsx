@@ -15,7 +15,7 @@ import { RecordedChat } from "./RecordedChat";
 import { EMPTY, type Snapshot, snapshotsOf } from "./snapshots";
 import { usePlayback } from "./use-playback";
 
-/** A run that the site of the documentation has. `NAME.json` has its entries and findings. */
+/** A run of the documentation site. `NAME.json` contains its entries and findings. */
 type Recorded = { name: string; title: string };
 
 type Shown = { name: string; rows: Row[]; snapshots: Snapshot[]; findings: Finding[] };
@@ -28,7 +28,7 @@ async function loadRun(name: string): Promise<Shown> {
   return { name, rows, snapshots: await snapshotsOf(rows), findings };
 }
 
-/** Runs that were recorded: the reader picks one, and sees the page beside its events and chunks. Without a server. */
+/** Recorded runs. The reader chooses a run, and sees the page beside its events and chunks. No server is needed. */
 export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
   useTheme();
   useEffect(() => void Markdown.preload(), []);
@@ -82,14 +82,13 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
   );
 }
 
-function Run({ shown: { name, rows, snapshots, findings } }: { shown: Shown }) {
+function Run({ shown: { rows, snapshots, findings } }: { shown: Shown }) {
   const playback = usePlayback(rows);
   const { at, count, playing } = playback;
   const happened = useMemo(() => firstRows(rows, at), [rows, at]);
   const snapshot = snapshots[at] ?? EMPTY;
   const narrow = useNarrow();
   const view = {
-    name,
     rows: happened,
     messages: snapshot.messages,
     findings: at === count ? findings : [],
@@ -100,7 +99,7 @@ function Run({ shown: { name, rows, snapshots, findings } }: { shown: Shown }) {
     <>
       <PlaybackBar {...playback} />
       {narrow ? (
-        // No room for two: the chat is a tab.
+        // There is no room for two columns, so the chat is a tab.
         <main aria-label="Inspector" className="flex min-h-0 flex-1 flex-col">
           <RecordedView {...view} chat={<FollowedChat snapshot={snapshot} at={at} follows={playing} />} opensChat />
         </main>
@@ -118,7 +117,7 @@ function Run({ shown: { name, rows, snapshots, findings } }: { shown: Shown }) {
   );
 }
 
-/** The chat, whose end stays in view while it is played. */
+/** The chat. It scrolls to its end while the run is played. */
 function FollowedChat({ snapshot, at, follows }: { snapshot: Snapshot; at: number; follows: boolean }) {
   const end = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -2,18 +2,18 @@ import { readUIMessageStream, type UIMessageChunk } from "ai";
 import type { ChatMessage, Outcome, Outcomes } from "../components/chat/message-types";
 import type { Row } from "../inspector/entries";
 
-/** The chat after some rows, as the page shows it. */
+/** The chat after some rows as the page shows it. */
 export type Snapshot = {
   messages: ChatMessage[];
-  /** How answers have ended that are not whole, by their ids. That of the newest answer is not among them if it failed. */
+  /** Outcomes of incomplete answers, by message id. A failure of the newest answer is in `failure` instead. */
   outcomes: Outcomes;
-  /** The text of the error with which the newest answer has ended. */
+  /** Error text that ended the newest answer. */
   failure?: string;
 };
 
 export const EMPTY: Snapshot = { messages: [], outcomes: new Map() };
 
-/** The chat before the first row, and after each. */
+/** Return the chat before the first row and after each row. */
 export async function snapshotsOf(rows: Row[]): Promise<Snapshot[]> {
   const snapshots = [EMPTY];
   let { messages, outcomes } = EMPTY;
@@ -36,12 +36,12 @@ export async function snapshotsOf(rows: Row[]): Promise<Snapshot[]> {
   return snapshots;
 }
 
-/** The text of the error with which the newest turn has ended, if it has. */
+/** Return the error text that ended the newest turn. */
 export function failureOf(rows: Row[]): string | undefined {
   return turnsOf(rows).at(-1)?.map((row) => endOf(row).failure).find((failure) => failure !== undefined);
 }
 
-/** How a row ends the answer, if it does. */
+/** Return the outcome of the answer that a row ends. */
 function endOf(row: Row | undefined): { outcome?: Outcome; failure?: string } {
   const chunk = row?.chunks.find(({ chunk }) => chunk?.type === "error" || chunk?.type === "abort")?.chunk;
   if (chunk === undefined) return {};
@@ -59,7 +59,7 @@ function turnsOf(rows: Row[]): Row[][] {
   return turns;
 }
 
-/** The assistant's message after each row of a turn, folded as by the client; `undefined` while there is none. */
+/** Return the assistant's message after each row of a turn as the client builds it. `undefined` while there is no message. */
 async function answersOf(turn: Row[], begun: ChatMessage | undefined): Promise<(ChatMessage | undefined)[]> {
   const stream = new ReadableStream<UIMessageChunk>({
     start(controller) {
@@ -71,7 +71,7 @@ async function answersOf(turn: Row[], begun: ChatMessage | undefined): Promise<(
     },
   });
   const answers: (ChatMessage | undefined)[] = [];
-  // A copy: the client writes the rest of the answer into the message that it is given.
+  // Copy the message, because the client changes the message that it gets.
   const messages = readUIMessageStream<ChatMessage>({ stream, ...(begun && { message: structuredClone(begun) }) });
   for await (const message of messages) {
     const { [ROW]: row, ...metadata } = (message.metadata ?? {}) as Record<string, unknown>;
@@ -81,7 +81,7 @@ async function answersOf(turn: Row[], begun: ChatMessage | undefined): Promise<(
   return turn.map((_row, index) => (last = answers[index] ?? last));
 }
 
-/** The key that tells after which row of its turn a message looked so. */
+/** Key for the number of rows after which the message had this content. */
 const ROW = "recordedRow";
 
 function withMessage(messages: ChatMessage[], message: ChatMessage): ChatMessage[] {

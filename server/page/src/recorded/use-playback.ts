@@ -3,11 +3,11 @@ import { useReducedMotion } from "./use-reduced-motion";
 import type { Row } from "../inspector/entries";
 import { isRun, withRuns } from "../inspector/runs";
 
-/** Milliseconds between two rows: at least, at most, between two turns, and without times. */
+/** Milliseconds between two rows: minimum, maximum, between two turns, and if times are unknown. */
 const [SHORTEST, LONGEST, BETWEEN_TURNS, UNTIMED] = [40, 1500, 900, 150];
 
 export type Playback = {
-  /** So many rows have happened. */
+  /** Number of replayed rows. */
   at: number;
   count: number;
   playing: boolean;
@@ -15,11 +15,11 @@ export type Playback = {
   setSpeed: (speed: number) => void;
   toggle: () => void;
   seek: (at: number) => void;
-  /** To the next or the previous row; runs of fragments are one step. */
+  /** Go to the next or previous row. A run of fragments is one step. */
   step: (by: 1 | -1) => void;
 };
 
-/** Replays rows at the pace at which they were recorded. At first, all of them have happened. */
+/** Replay rows at their recorded pace. At first, all rows are shown. */
 export function usePlayback(rows: Row[]): Playback {
   const [at, setAt] = useState(rows.length);
   const [playing, setPlaying] = useState(false);
@@ -31,7 +31,7 @@ export function usePlayback(rows: Row[]): Playback {
   };
   useEffect(() => {
     if (!playing) return;
-    const to = reduced ? stepFrom(rows, at, 1) : at + 1; // without motion, text comes in whole runs
+    const to = reduced ? stepFrom(rows, at, 1) : at + 1; // with reduced motion, the text of a run comes at once
     const timer = window.setTimeout(() => {
       setAt(to);
       if (to >= rows.length) setPlaying(false);
@@ -53,7 +53,7 @@ export function usePlayback(rows: Row[]): Playback {
   };
 }
 
-/** The number of rows after the next or before the last item. */
+/** Return the number of rows after the next item or before the last item. */
 function stepFrom(rows: Row[], at: number, by: 1 | -1): number {
   const ends = [0];
   for (const item of withRuns(rows)) ends.push((ends.at(-1) ?? 0) + (isRun(item) ? item.rows.length : 1));

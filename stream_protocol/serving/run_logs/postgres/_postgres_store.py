@@ -264,13 +264,12 @@ def _entries(row: Any) -> list[Entry]:
 class PostgresRunLog(SharedRunLog):
     """Stores responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
-    ``url``: the address of the database, ``postgresql://user:password@host:5432/database``, in asyncpg's form. The URL
+    ``url``: the address of the database for asyncpg, such as ``postgresql://user:password@host:5432/database``. The URL
     of ADK's ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. The URL must be the address of the
     server itself, or of a pooler in session mode. PgBouncer in transaction mode does not work, because it does not
-    deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required.
-    ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
-    Each deployment in a database needs its own prefix.
-    ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
+    deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required. ``prefix``: beginning of the names of all tables
+    and channels: up to 24 lower-case ASCII letters, digits and ``_``. Each deployment in a database needs its own
+    prefix. ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL is unreachable. Runs that have
     started survive an outage of less than a third of ``lease``. Raises ``StreamProtocolError`` for times that are not

@@ -19,11 +19,20 @@ export default function ChatPage(props: Params) {
 async function LoadedChat({ params, searchParams }: Params) {
   const id = decodeURIComponent((await params).id);
   const isNew = (await searchParams).new !== undefined;
+  const loaded = await load(id);
+  if (loaded === undefined) {
+    return <Unreachable advice={process.env.NODE_ENV === "development" ? unreachable() : undefined} />;
+  }
+  const [chat, about] = loaded;
+  return <StoredChat {...chat} id={id} about={about} missing={chat.missing === true && !isNew} />;
+}
+
+/** Load the stored chat and the facts about the agent. Returns nothing if the agent's server cannot be reached. */
+async function load(id: string) {
   try {
-    const [chat, about] = await Promise.all([storedChat(id), aboutAgent()]);
-    return <StoredChat {...chat} id={id} about={about} missing={chat.missing === true && !isNew} />;
+    return await Promise.all([storedChat(id), aboutAgent()]);
   } catch (error) {
     if (!(error instanceof AgentAway)) throw error;
-    return <Unreachable advice={process.env.NODE_ENV === "development" ? unreachable() : undefined} />;
+    return undefined;
   }
 }

@@ -59,7 +59,7 @@ function Frame({ html }: { html: string }) {
   const theme = useSyncExternalStore(onTheme, () => document.documentElement.dataset["theme"]);
   const { content, sheets } = withoutStyles(html);
   const paint = () => frame.current && style(frame.current, themed(sheets, theme));
-  useEffect(() => void paint(), [theme]);
+  useEffect(() => void paint(), [theme]); // eslint-disable-line react-hooks/exhaustive-deps -- `onLoad` paints new HTML
   const onLoad = () => {
     if (frame.current === null) return;
     paint();

@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./RenderedMarkdown-DWdOFUEn.js";

@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./RenderedMarkdown-Dg4npuSp.js";
