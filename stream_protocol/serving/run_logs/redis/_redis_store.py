@@ -232,8 +232,8 @@ class RedisRunLog(SharedRunLog):
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     Each deployment in a Redis needs its own prefix.
-    ``lease``: how long the chats of a dead worker accept no new runs. All workers must use the same value.
-    ``expiry``: how long the events of an ended run are kept.
+    ``lease``: time after which the chats of a dead worker accept new runs. All workers must use the same value.
+    ``expiry``: time for which the events of an ended run are kept.
     ``bounds``: limits of each response: see ``LogBounds``.
 
     Times are seconds. If two deployments use the same prefix, two chats with the same app name, user id and chat id
