@@ -1,8 +1,7 @@
 """Convert Google ADK events to AI SDK UI message streams.
 
-The import of any subpackage also imports this package, so this module loads only ``_lazy_front``. The first access to a
-public name loads ``_public_names``. Of the public packages, only ``stream_protocol.serving`` loads ADK, pydantic and
-Starlette.
+Python imports this module before any subpackage, so it must be fast. It loads ``_public_names`` only when a public name
+is used. Only the names of ``stream_protocol.serving`` load ADK, pydantic and Starlette.
 """
 
 from typing import TYPE_CHECKING

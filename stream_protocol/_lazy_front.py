@@ -8,8 +8,8 @@ from importlib import import_module
 def lazy_front(package: str, names: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for the ``__init__.py`` of a package that loads its names on first access.
 
-    ``names``: the name of the module with the public names. Assign both functions under ``if not TYPE_CHECKING``: a
-    type checker that sees ``__getattr__`` would accept any name.
+    ``names``: the name of the module with the public names. Assign both functions under ``if not TYPE_CHECKING``.
+    Otherwise a type checker would accept any name, because of ``__getattr__``.
     """
     module = f"{package}.{names}"
 

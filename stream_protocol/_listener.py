@@ -41,8 +41,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _can_be_host(host: str) -> bool:
-    """Return False for a text that cannot be encoded as a host name. For such a text, Python would raise different
-    errors, and leave the socket open.
+    """Return False for a text that cannot be encoded as a host name. For such a text, Python raises errors of several
+    classes, and does not close the socket.
     """
     try:
         return b"\0" not in host.encode("idna")

@@ -23,7 +23,7 @@ _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Return the origins as a set. Raises ``InvalidArgumentError`` for a text that no browser sends as an origin.
+    """Return the origins as a set. Raises ``InvalidArgumentError`` for a text that is not an origin.
 
     ``name``: the name of the app's option, for the error text.
     """
@@ -48,7 +48,7 @@ def _hint(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """Return the origin in the form that a browser sends; ``None`` if the text is not an origin."""
+    """Return the origin in the form in which a browser sends it; ``None`` if the text is not an origin."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -67,8 +67,8 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Return the host in the form that a browser sends; ``None`` for an invalid host. Raises ``ValueError`` for an
-    invalid IP address.
+    """Return the host in the form in which a browser sends it; ``None`` for an invalid host. Raises ``ValueError`` for
+    an invalid IP address.
     """
     if ":" in host:
         address = IPv6Address(host)

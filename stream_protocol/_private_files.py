@@ -30,9 +30,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private, before SQLite opens the database.
 
-    A new file gets mode 0600. An existing database that other accounts can access also gets mode 0600, and so do
-    SQLite's additional files beside it. An ``OSError`` is ignored, because the caller gets it again when SQLite opens
-    the database.
+    A new file gets mode 0600. If other accounts can access an existing database, it also gets mode 0600. SQLite's
+    additional files next to it are changed in the same way. An ``OSError`` is ignored: if it matters, SQLite raises an
+    error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
@@ -46,7 +46,7 @@ def make_private_store(path: str) -> None:
 if sys.platform == "win32":
 
     def lock_file(_file: FileIO) -> bool:
-        """Return True without a lock, because only one process serves on Windows."""
+        """For Windows: return True and lock nothing, because only one process serves there."""
         return True
 else:
     import fcntl

@@ -1,7 +1,7 @@
 """Decide from the name of a variable, header or key whether its value is a secret.
 
-The decision uses whole words. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``. ``keyboard``
-does not contain the word ``key``. The last word may show that a value is not secret, as in ``token_count``.
+Only whole words count. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``, but ``keyboard`` does
+not contain the word ``key``. The last word may show that a value is not secret, for example in ``token_count``.
 """
 
 import re
@@ -72,7 +72,7 @@ _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|res
 
 
 class Meaning(Enum):
-    """The kind of value that a name stands for: secret, not secret, or secret only if it is a text."""
+    """Tells if the value with a name is secret, not secret, or secret only if it is a text."""
 
     PLAIN = auto()
     SECRET = auto()
@@ -82,7 +82,7 @@ class Meaning(Enum):
 
 
 def meaning(name: str) -> Meaning:
-    """Return the kind of value that the name of a variable, header or key stands for."""
+    """Return the ``Meaning`` of the name of a variable, header or key."""
     return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
 
 

@@ -1,4 +1,5 @@
-"""Remove secrets from the texts of recordings, logs and error messages. Secrets are found by patterns of credentials.
+"""Remove secrets from the texts of recordings, logs and error messages. Regular expressions find texts that look like
+credentials.
 
 ``without_secrets`` is for recordings. It removes only text that is clearly a credential, because a replay of the
 recording must still work. ``message_without_secrets`` is for logs and errors. It also removes text that may be a
@@ -95,8 +96,8 @@ _SHORTEST_SECRET: Final = 8
 
 
 def search_work(text: str) -> int:
-    """Estimate the longest time that ``without_secrets`` takes for the text, in units of 0.1 µs. The estimate itself
-    takes little time.
+    """Estimate the maximum time of ``without_secrets`` for the text, in units of 0.1 µs. The estimate itself takes
+    little time.
     """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
@@ -146,8 +147,8 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Redact the value on a line if its name is the name of a secret. After a colon, a value of several words counts as
-    a sentence and stays.
+    """``found`` is a line with a name and a value. If the name is that of a secret, redact the value. Several words
+    after a colon are a sentence, and are not redacted.
     """
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
@@ -201,10 +202,11 @@ def _clean_parameters(url: str) -> str:
 
 
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
-    """Return the text of a log line or an error with ``[redacted]`` in place of everything that may be a secret.
+    """Return the text of a log line or an error. ``[redacted]`` replaces everything that may be a secret.
 
-    Removes more than ``without_secrets``: users and queries of URLs, values of secret environment variables, words
-    after a secret's name in a sentence, and long words. ``known``: long words that are not secret.
+    Removes more than ``without_secrets``. Also removes users and queries of URLs, values of secret environment
+    variables, and long words. If a sentence contains the name of a secret, also removes the word after the name.
+    ``known``: long words that are not secret.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
@@ -224,8 +226,8 @@ def _clean_named(found: re.Match[str]) -> str:
 def _without_user(url: str) -> str:
     """Return the URL without user names and passwords. Also removes them from URLs inside the URL. Takes linear time.
 
-    Some programs do not encode the password. So a password may contain any character except spaces and quotes, and ends
-    at the last ``@``.
+    Some programs do not encode the password in a URL. So all characters up to the last ``@`` count as the password,
+    except spaces and quotes.
     """
     last = url.rfind("@")
     kept, begin = [], 0

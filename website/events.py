@@ -33,7 +33,8 @@ ROWS: Final = (
         "text",
         "`text-start`, `text-delta`, `text-end` for each continuous text of one author. An author is a "
         "combination of agent, branch and node. "
-        "`providerMetadata.adk` names the author. After partial events, the complete event adds only new text",
+        "`providerMetadata.adk` names the author. ADK's complete event repeats the streamed text, so "
+        "only text that was not streamed gives further chunks",
         "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
@@ -155,7 +156,8 @@ ROWS: Final = (
     ),
     Row(
         "usage, model, finish reason",
-        "`finish` with `finishReason`, and `messageMetadata` with `modelId` and the `usage` of the whole message",
+        "`finish` with `finishReason` and `messageMetadata`. The metadata has `modelId`, and the `usage` of the whole "
+        "message",
         "two_turns text max_tokens safety unknown_finish_reason",
     ),
     Row(

@@ -1,4 +1,4 @@
-"""Hook of mkdocs that adjusts the layout of pages, and writes the version into their footer.
+"""Hook of mkdocs that adjusts the layout of pages, and writes the version into their header and footer.
 
 The front page and the pages of source files have no columns beside them. A picture has others for the dark theme
 and for phones, if their files exist: ``page-dark.png`` and ``page-phone.png`` beside ``page.png``. Long names in
@@ -12,10 +12,14 @@ from typing import Final
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 from website.paths import DOCS, ROOT
 
 FRONT: Final = "index.md"
+CHANGELOG: Final = "CHANGELOG/"
+_PALETTE: Final = '<form class="md-header__option" data-md-component="palette">'
+"""The switch between the themes, which is in the header."""
 _PICTURE: Final = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)*(images/[\w-]+))\.png\)")
 _TITLE: Final = re.compile(r"(<h1[^>]*>)([^<]*)")
 _CELL: Final = re.compile(r"(<tr>\s*)?<td.*?</td>", re.DOTALL)
@@ -30,6 +34,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Return the settings with the version in the footer."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.copyright = f"{project['name']} {project['version']} · {config.copyright}"
+    config.extra["version_text"] = project["version"]
     return config
 
 
@@ -49,8 +54,17 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         lambda title: title[1] + title[2].replace(".", ".<wbr>").replace("_", "_<wbr>"), content, count=1
     )
     return _CELL.sub(
-        lambda cell: (_LONG_NAME if cell[1] else _NAME).sub(lambda name: breakable(name[0]), cell[0]), with_title
+        lambda cell: (_LONG_NAME if cell[1] else _NAME).sub(lambda name: breakable(name[0]), _without_escapes(cell[0])),
+        with_title,
     )
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Return the page with the version in its header, as a link to the changelog."""
+    address = get_relative_url(CHANGELOG, page.url)
+    version = config.extra["version_text"]
+    link = f'<a class="version" href="{address}" title="Version {version}: changelog">{version}</a>'
+    return output.replace(_PALETTE, f"{link}\n{_PALETTE}", 1)
 
 
 def _all_forms(picture: re.Match[str]) -> str:
@@ -71,6 +85,11 @@ def _for_both_themes(text: str, path: str, attributes: str = "") -> str:
 
 def _is_there(name: str, form: str) -> bool:
     return (ROOT / DOCS / f"{name}{form}.png").is_file()
+
+
+def _without_escapes(cell: str) -> str:
+    """Return a cell without the backslash that a ``|`` in code needs in a Markdown table."""
+    return cell.replace(r"\|", "|")
 
 
 def breakable(name: str) -> str:

@@ -1,5 +1,5 @@
-"""Read ADK's events. Only this package accesses the fields of an event. Reading event objects does not import ADK, but
-reading events as JSON does.
+"""Read ADK's events. Only this package accesses the fields of an event. If all events are objects, the package does not
+import ADK. If an event is JSON, the package imports ADK.
 
     an event, or its JSON; live speech; an output of a remote agent (A2A)
         |  read
@@ -7,8 +7,8 @@ reading events as JSON does.
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
-tool. ``KnownCalls`` also stores the id that each call has in the client.
+``KnownCalls`` finds the call to which an event refers, for example with an approval request or a function response.
+``KnownCalls`` also stores the id that each call has in the client.
 
 Where to change what:
 
@@ -16,14 +16,15 @@ Where to change what:
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. Recognizes ids that a model uses again, and requests that ADK repeats.
-- ``_running_calls``: finds the call of a running tool or of an exception, and gives names to tool executions.
-- ``_known_call``: a call, and the data by which events refer to it. ``CallMessages`` finds the message for a late tool
-  result.
+- ``_running_calls``: finds the call of a running tool, or the call whose tool raised an exception. Gives names to tool
+  executions.
+- ``_known_call``: a call, and the data with which events refer to a call. ``CallMessages`` finds the message for a late
+  tool result.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
 - ``_readable_events``: reads speech and sound of live runs, and events of remote agents (A2A).
-- ``_marks``: data that this library adds to events, such as steering messages, nested events and tool titles.
+- ``_marks``: data that this library adds to events, for example the titles of tools.
 - ``_adk_requests``: calls that wait for a user or a client.
 - ``_failures``: errors and finish reasons in events; errors and client outputs in function responses.
 """

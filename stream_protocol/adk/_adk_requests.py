@@ -1,4 +1,5 @@
-"""Recognize calls that a user, a client or another system must answer, including ADK's own requests.
+"""Recognize calls that a user, a client or another system must answer. Some of these calls are requests from ADK
+itself, such as ``adk_request_confirmation``.
 
 ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts answers only to listed calls. A
 model may invent a call with the name of one of ADK's requests. ADK refuses such a call, and does not list its id.
@@ -25,8 +26,7 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request as a question about the call that needs approval. The client shows the other
-    kinds as calls of client tools.
+    In the client, an approval request is a question about another call. The other kinds are calls of client tools.
     """
 
     APPROVAL = "approval"
@@ -45,22 +45,27 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of answer that a complete call waits for; ``None`` if the agent's own tool answers the call."""
+    """Return the kind of answer for which a complete call waits. Return ``None`` if a tool of the agent answers the
+    call.
+    """
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call for which ADK requests a confirmation, as a dictionary with ``id``, ``name`` and ``args``.
-    Invalid entries are missing. ``args``: the arguments of ``adk_request_confirmation``."""
+    """Return the call for which ADK requests a confirmation, as a dictionary with ``id``, ``name`` and ``args``. Omits
+    invalid entries. ``args``: the arguments of ``adk_request_confirmation``.
+    """
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """Return those fields of a credential request that a user needs to sign in. Other fields can contain secrets."""
+    """Return the fields of a credential request that the client needs for the sign-in. Other fields can contain
+    secrets.
+    """
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
     oauth2 = _mapping(_mapping(config, "exchangedAuthCredential", "exchanged_auth_credential"), "oauth2")
@@ -94,7 +99,8 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if the function response approves a call, False if it denies a call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``, or an object with this JSON as text under ``response``.
+    An approval is ``{"confirmed": true, …}``, a denial ``{"confirmed": false, …}``. Both may also be a JSON text in the
+    key ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

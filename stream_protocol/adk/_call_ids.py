@@ -1,7 +1,7 @@
 """Client ids for the calls of a chat. A client id is the ``toolCallId`` of a call.
 
-A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique: a model may number the
-calls of each response from zero, and a workflow may use one id for all its questions.
+A client finds calls by id alone, so a client id is unique in its chat. ADK's ids are not unique. For example, a model
+may number the calls of each response from zero.
 
 The first call with an id keeps ADK's id as its client id. Later calls with this id get the first unused id of
 ``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
@@ -88,15 +88,15 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Find the stored id of each call that has a different id in the client's message. Returns: client's id -> stored
-    id.
+    """Find the calls that have one id in the client's message and another id in the stored event. Return a dictionary
+    from the client's id to the stored id.
 
-    The two ids differ if a model adapter sends no call ids. ADK then generates two ids. The client has the id of the
-    partial event. The stored complete event has the other id. For each tool, the calls with unknown ids match the other
-    calls in ``unanswered``, in order.
+    If a model sends no call ids, ADK generates two ids for a call. The client gets the id in the partial event. The
+    stored complete event has the other id. For each tool, this function matches the client's unknown ids with the
+    remaining calls in ``unanswered``, in order.
 
-    ``unanswered``: the stored calls without a response. ``shown``: id and tool of each call in the client's message.
-    ``tools``: id -> tool, for all stored calls.
+    ``unanswered``: the stored calls without a response. ``shown``: the id and the tool of each call in the client's
+    message. ``tools``: a dictionary from the id of each stored call to its tool.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

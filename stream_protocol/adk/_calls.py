@@ -1,8 +1,9 @@
-"""Find the tool call that a function response, an approval, an answer, or an event of a running tool belongs to.
+"""Find the tool call to which an event refers. The event may have a function response, an approval or an answer, or
+come from a running tool.
 
 Several calls can have the same id, even in one event. So the search also uses the complete event with the call, and the
-number of responses to the call. The search uses no partial events, because partial events are not stored. So it finds
-the same call in a live response and in the stored chat.
+number of responses to the call. It must find the same call in a live response and in the stored chat. So it uses no
+partial events, because ADK does not store them.
 """
 
 from collections.abc import Callable, Mapping
@@ -68,7 +69,8 @@ class KnownCalls:
 
     def read_event(self, facts: "EventFacts") -> None:
         """Prepare for the next event. Call this method before you read the event's calls and results. An event of the
-        user begins a new run, but a steering message (sent while the agent works) does not."""
+        user begins a new run, unless it is a steering message (sent while the agent works).
+        """
         if facts.by_user:
             self.begin_run()
 
@@ -77,8 +79,9 @@ class KnownCalls:
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a tool call, and return it. ``shown``: True if the client gets the call, which then needs a
-        ``toolCallId``."""
+        """Add a tool call, and return it. ``shown``: True if the client gets the call. The call then needs a
+        ``toolCallId``.
+        """
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -86,7 +89,7 @@ class KnownCalls:
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
-        """Add ``adk_id`` to the ids of this call in ADK."""
+        """Add ``adk_id`` to the ids that this call has in ADK."""
         if adk_id != known.id:
             known.has_id = True
         calls = self._same_id.setdefault(adk_id, [])
@@ -98,7 +101,9 @@ class KnownCalls:
             known.adk_ids += (adk_id,)
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call of this agent with this id in ADK; ``None`` if there is none."""
+        """Return the newest call of the agent ``speaker`` for which ADK uses the id ``adk_id``; ``None`` if there is no
+        such call.
+        """
         return next((known for known in reversed(self._same_id.get(adk_id, ())) if known.speaker == speaker), None)
 
     def read_call(
@@ -108,8 +113,8 @@ class KnownCalls:
         a call that was read before.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the
-        ``KnownCall`` that was created when pieces of the call were streamed. ``shown``: True if the client gets the
-        call.
+        ``KnownCall`` that already exists if pieces of the call were streamed before; otherwise ``None``. ``shown``:
+        True if the client gets the call.
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
@@ -152,8 +157,8 @@ class KnownCalls:
         """Read a call of ``adk_request_confirmation`` with these arguments. Return the call that needs approval, and
         add it if it is new.
 
-        If the request repeats a request that the user has not answered yet, return ``None``. Otherwise, the request
-        replaces the call's previous request. ``shown``: True if the client gets the call.
+        Return ``None`` if the request only repeats a request that the user has not answered yet. Otherwise, it replaces
+        the previous request for this call. ``shown``: True if the client gets the call.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -175,8 +180,9 @@ class KnownCalls:
         self._open.setdefault(known)
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the current event. Return the number of calls with the same id that come before this call in
-        the event."""
+        """Count a call of the current event. Return its number: how many calls with the same id come before it in the
+        event.
+        """
         counts = self._counts = self._counts or {}
         number = max((counts.get(adk_id, 0) for adk_id in known.adk_ids), default=0)
         for adk_id in known.adk_ids:
@@ -203,18 +209,18 @@ class KnownCalls:
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this function response answers, if the user has not answered the call's approval
+        """Find the call that this function response answers. Return it if the user has not answered its approval
         request; otherwise ``None``.
 
-        The response is not counted: call ``read_result`` next.
+        The response is not recorded: call ``read_result`` next.
         """
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if the event has the result of a call that needs approval, but the session lacks the approval.
-        The result shows that the user has approved the call.
+        """Return True if the event has the result of a call that needs approval, but no earlier event has the approval.
+        Because there is a result, the user must have approved the call.
 
         Call this method before the event's calls and results are read.
         """
@@ -233,7 +239,8 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers (see ``find_answered``), and count the response.
+        """Find the call that a function response answers (see ``find_answered``), and record the response for this
+        call.
 
         The user's answer to an approval request does not count as a response to the call. The next response with the
         call's id is the call's result. An answer to a request that a newer request has replaced is ignored.
@@ -272,22 +279,23 @@ class KnownCalls:
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """Find the call that a function response answers, but do not count the response.
+        """Find the call that a function response answers. Do not record the response.
 
-        A response without an id answers the oldest unanswered call of its tool. Calls by the response's author come
-        first. A response with an unknown id answers the oldest unanswered call of its tool that has no id.
+        A response without an id answers the oldest unanswered call of its tool. If several agents have such a call, the
+        author of the response comes first. A response with an unknown id answers the oldest unanswered call of its tool
+        that has no id.
 
         If several calls have the response's id, the search prefers, in this order:
 
         1. calls by the author of the response,
-        2. calls that ``event`` does not contain, and to which ``event`` has no earlier response,
+        2. calls from other events to which ``event`` has no earlier response,
         3. calls of the response's tool,
         4. calls that the user has just approved or denied,
         5. calls with the fewest responses and, for a placeholder, the fewest placeholders,
         6. calls with the most approval requests,
         7. the oldest call.
 
-        A call that already has a response does not match a response of a different tool.
+        If a call already has a response, a response of a different tool does not match the call.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)
@@ -308,7 +316,7 @@ class KnownCalls:
         return None if known.responses and _differ(known.name, name) else known
 
     def _oldest_open(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest unanswered call of this tool. Calls by the agent ``speaker`` come before calls by other
+        """Return the oldest unanswered call of this tool. Prefer calls by the agent ``speaker`` to calls by other
         agents.
 
         ``lacks_id``: True to search only calls to which ADK has given no id.
@@ -337,7 +345,7 @@ class KnownCalls:
 
         1. calls with the tool, author, branch and number of the reference,
         2. calls in the event ``event``,
-        3. calls for which ``is_settled`` returns False; if it returns True for all calls, the newest call,
+        3. calls for which ``is_settled`` returns False (if there is no such call, the newest call),
         4. calls that the user has approved,
         5. calls of the newest run,
         6. calls with the arguments ``args``,
@@ -348,8 +356,7 @@ class KnownCalls:
     def find_several(
         self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
     ) -> list[KnownCall]:
-        """Return up to ``count`` calls with the id of ``reference``. The order of the calls is described in
-        ``find``."""
+        """Return up to ``count`` calls with the id of ``reference``. For the order of the calls, see ``find``."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:

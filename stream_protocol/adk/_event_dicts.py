@@ -17,8 +17,9 @@ EventOrDict: TypeAlias = "Event | dict[str, Any]"
 
 
 class WarnOnce:
-    """Logger that writes each warning only once. Escapes control characters, because a warning may quote a model or a
-    file."""
+    """Logger that writes each warning only once. Escapes control characters, because a warning may quote text from a
+    model or a file.
+    """
 
     __slots__ = ("_given", "_silent")
 
@@ -56,15 +57,15 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program. So the program gets an exception, and the error is not sent to the client.
+    Such an item is a bug in the app. So the app gets an exception, and the client gets no error text.
     """
 
 
 def read_event(value: object, warn: WarnOnce) -> "Event":
     """Convert a dictionary to an ADK event. The dictionary is not changed.
 
-    Omits values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if no event can
-    be read from the other values.
+    Omits values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if the rest is
+    not an event.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")

@@ -1,7 +1,8 @@
 """Types for the content of an ADK event.
 
 ``EventFacts`` is a parsed event. It has a ``Part`` for each part of the event, in order, and a ``Report`` for each
-other field with a value. Both are closed unions, so ``match`` can cover all their types.
+other field that is set. ``Part`` and ``Report`` are unions of the types below, so a ``match`` statement can handle all
+of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -155,7 +156,7 @@ Part: TypeAlias = Text | File | Call | CallPiece | Result | ProviderPart | Other
 
 
 class Failure(NamedTuple):
-    """An error that an event reports. ADK also reports some finish reasons as errors."""
+    """An error that an event reports. ADK also reports some finish reasons, such as ``MAX_TOKENS``, as errors."""
 
     code: str | None
     message: str | None
@@ -187,7 +188,7 @@ class LiveTurnEnd(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A marker on an event: a call of the event waits for an approval or a credential."""
+    """A marker on an event. It means that a call of the event waits for an approval or a credential."""
 
 
 class Compaction(NamedTuple):
@@ -227,7 +228,7 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A source, and the range of ``EventFacts.text`` that cites the source, from ``start`` to ``end``."""
+    """A source, and the text that cites it: the characters ``start`` to ``end`` of ``EventFacts.text``."""
 
     source: Source
     start: int
@@ -245,7 +246,7 @@ class SearchSuggestions(NamedTuple):
 
 
 class Artifacts(NamedTuple):
-    """The artifacts that the event has saved: name -> version."""
+    """The names and versions of the artifacts that the event has saved."""
 
     saved: Mapping[str, int]
 
@@ -265,13 +266,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """A marker on an event: a running tool has already sent the event to the client."""
+    """A marker on an event. It means that a running tool has sent the event to the client."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """A marker on a steering message, a user message that was sent while the agent worked."""
+    """A marker on an event that contains a steering message: a user message that was sent while the agent worked."""
 
     id: str
     """The id that the client gave the message."""
@@ -284,7 +285,7 @@ class StateChange(NamedTuple):
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. The session of the calling agent does not store this event."""
+    """An event of an agent that runs inside a tool call. The session of the outer agent does not contain this event."""
 
     call: CallReference
     event: Any
@@ -356,7 +357,9 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files. In ADK 1.x, the event of such a message can also answer calls."""
+        """True if the event contains a text or files of the user. In ADK 1.x, such an event can also contain answers to
+        calls.
+        """
         return self.by_user and bool(self.parts) and (self.has_text_or_file or not self.results)
 
     @property
@@ -371,7 +374,7 @@ class EventFacts(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """True for a final response: the agent continues only after new input."""
+        """True for ADK's final response: the agent then waits for new input."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:

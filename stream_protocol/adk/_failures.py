@@ -62,9 +62,9 @@ def is_failure(event: "Event") -> bool:
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason if the event's error is only a finish reason; otherwise ``None``.
+    """Return the finish reason if the event's error code is only a finish reason; otherwise ``None``.
 
-    ADK sets an error code for every finish reason except ``STOP``, for example for a truncated response.
+    ADK sets an error code for each finish reason except ``STOP``. An example is ``MAX_TOKENS``.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:
@@ -81,8 +81,9 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """Return the error text of a call whose result cannot be converted to JSON. ``error``: an exception whose text
-    names the invalid value."""
+    """Return the error text for a call whose result cannot be converted to JSON. ``error``: the exception of the
+    conversion, which names the invalid value.
+    """
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 

@@ -1,7 +1,7 @@
 """Read the sources of an event, the citations in its text, and Google's suggested searches.
 
-Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
-whole text. A range that does not fit the text is left out, because a callback may have changed the text.
+Google counts positions in UTF-8 bytes, from the beginning of a part. A ``Citation`` counts them in characters, from the
+beginning of the event's text. If a callback has changed the text, a range may not fit it. Such ranges are left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -100,8 +100,8 @@ class _Places:
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits 0, so ``part`` and
         ``start`` may be ``None``. ``text``: the text in the range, if known.
 
-        ADK joins streamed parts. So a range that does not match the first part is also searched in the whole text. If
-        ``text`` is ``None``, this second search needs an event with exactly one text part.
+        ADK joins streamed parts, so ``part`` may be wrong. If the range does not match that part, the whole text is
+        searched. If ``text`` is ``None``, the whole text is searched only if the event has exactly one text part.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None

@@ -17,7 +17,7 @@ USER: Final = "user"
 
 
 class CallReference(NamedTuple):
-    """Data with which an event, or the code of a running tool, refers to a call."""
+    """The data with which an event or a running tool refers to a call."""
 
     id: str | None
     """The call's id in ADK. Several calls may have this id."""
@@ -37,13 +37,14 @@ class CallReference(NamedTuple):
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call by this author and branch. ``stored``: a dictionary with the items of
-    ``CallReference.stored_number``."""
+    """Return the reference to a call that this author has made in this branch. ``stored``: a dictionary that contains
+    ``CallReference.stored_number``.
+    """
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the tool calls inside which an agent runs, the outermost first. ``branch``: the agent's branch.
+    """If an agent runs inside tool calls, yield these calls, the outermost first. ``branch``: the agent's branch.
 
     ADK appends ``<tool>@<call id>`` to the branch of an agent that runs inside a tool call.
     """
@@ -89,8 +90,9 @@ class KnownCall:
 
 
 class CallMessages(Generic[T]):
-    """Index of a chat's messages by their tool calls. Finds the message for a later tool result: the newest message
-    that has a call with the result's id and tool."""
+    """Index of a chat's messages by their tool calls. If a tool result comes later than the message with the call,
+    finds this message. It is the newest message with a call that has the result's id and tool.
+    """
 
     __slots__ = ("_by_call",)
 

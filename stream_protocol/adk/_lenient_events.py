@@ -38,7 +38,7 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, and logs a warning for each.
 
-    Raises ``NotAnEventError`` if no event can be read from the other fields.
+    Raises ``NotAnEventError`` if the rest is not an event.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -75,11 +75,11 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the values for which ADK's validation raises an error of ``_TYPE_ERRORS``.
+    """ADK's validation raises an error of ``_TYPE_ERRORS`` for some values. Yield the locations of these values.
 
     These errors name no location. So each value is validated alone, in an event that ``within`` creates for it. If a
-    value inside a refused list or object causes the error, only the inner value is yielded. Lists are searched from the
-    end, so the caller can delete each value immediately.
+    list or object is refused because of a value inside it, only the inner value is yielded. The caller may delete each
+    value immediately, because lists are searched from the end.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -124,7 +124,9 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
 
 @dataclass(frozen=True)
 class _Location:
-    """The location of a value in an event's JSON: its container, and its key or index there."""
+    """The location of a value in the JSON of an event: the list or object that contains the value, and its index or
+    key.
+    """
 
     container: Any
     key: int | str

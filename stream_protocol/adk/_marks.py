@@ -1,12 +1,12 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while the agent works. The steering message is stored before
-  the next model call. Then the assistant's message continues.
+- A steering message is a user message that a run receives while the agent works. It is stored before the next model
+  call. The assistant message then continues.
 - A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
-  neither yields nor stores posted events. This library converts and records them like partial events.
+  does not know posted events. This library handles them like partial events.
 - A nested event is an event of an agent that runs inside a tool call in a separate session, as with ``AgentTool``.
-  While the agent runs, its events are sent inside posted events. The event with the tool's response stores the nested
-  events, up to a limit.
+  While the agent runs, its events are sent inside posted events. Later, the event with the tool's response contains the
+  nested events, up to a limit.
 - An answered number belongs to a function response. If several calls have the same id, the number shows which of them
   the response answers.
 - A note is the title or the approval reason that a tool declares for users. The run's plugin adds notes before ADK
@@ -73,8 +73,9 @@ def steering_id(event: "Event") -> str | None:
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the id and, if any, the client's context of the steering message in an event's ``custom_metadata``.
-    ``None`` for every other event."""
+    """Return the data of the steering message (sent while the agent works) in an event's ``custom_metadata``: its id,
+    and the client's context if there is one. Return ``None`` for every other event.
+    """
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -83,7 +84,9 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message in an event's ``custom_metadata``; ``None`` for every other event."""
+    """Return the id of the steering message (sent while the agent works) in an event's ``custom_metadata``; ``None``
+    for every other event.
+    """
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id
@@ -106,8 +109,9 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event (of an agent inside a tool call) that a posted event contains; ``None`` if there is
-    none."""
+    """Return the nested event that a posted event contains: an event of an agent inside a tool call. Return ``None`` if
+    there is none.
+    """
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -116,8 +120,9 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the events of the agent that ran inside the answered tool call, if ``event`` stores them. ``response``:
-    the function response to the call."""
+    """If ``event`` contains the events of an agent that ran inside a tool call, return them. ``response``: the function
+    response to this call.
+    """
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -129,7 +134,9 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that ``response`` answers; ``None`` if the event does not store it."""
+    """Return the number of the answered call: its position among the calls with the same id. Return ``None`` if the
+    event does not store the number.
+    """
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)
@@ -138,7 +145,7 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Group items by the id of their function response: call id -> list of items.
+    """Group items by the id of their function response. The keys of the result are the ids.
 
     ``items``: one item for each function response of the event, in order.
     """
@@ -149,15 +156,17 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item that belongs to ``response``. ``listed``: the items for all responses in the event that have the
-    id of ``response``."""
+    """Return the item that belongs to ``response``. ``listed``: one item for each function response of the event that
+    has this id, in order.
+    """
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The texts that a tool declares for its approval requests. ``reason``: the reason for the user. ``descriptor``:
-    any JSON for the client."""
+    """The texts that a tool declares for its approval requests. ``reason``: a text that tells the user why approval is
+    needed. ``descriptor``: any JSON for the client.
+    """
 
     reason: str | None = None
     descriptor: Any = None

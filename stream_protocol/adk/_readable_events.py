@@ -1,4 +1,5 @@
-"""Convert events of live speech and of remote agents, so that ``content`` has what the user or the agent said.
+"""Convert events of live speech, and events of remote agents. After the conversion, ``content`` contains the words of
+the user or the agent.
 
 ADK's format for live (bidirectional) runs with speech:
 
@@ -8,17 +9,17 @@ ADK's format for live (bidirectional) runs with speech:
 - The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
 - ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
-ADK up to 1.18 sets neither ``partial`` for the pieces nor ``finished`` for the whole text.
+ADK up to 1.18 does not set ``partial`` and ``finished``.
 
 A remote agent sends an A2A task with status messages and artifacts. ADK's ``RemoteA2aAgent`` creates an event from each
 update of the task, and stores the task's state in the event's metadata. The events differ from the messages that the
 remote agent sent:
 
-- Status messages become thoughts. A remote ADK agent sends its events as status messages. Only the task shows which
-  texts are thoughts.
+- All status messages become thoughts. But a remote ADK agent sends all its events as status messages. The task shows
+  which of their texts are real thoughts.
 - A remote ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
-- The events do not mark function responses that are only placeholders for an approval or a sign-in.
+- Some function responses are only placeholders for an approval or a sign-in. The events do not show this.
 - The event of a failed task looks like the event of a successful task.
 - A request to sign in becomes a call, but ADK does not send the user's answer to the remote agent.
 """
@@ -50,7 +51,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part contains the sound of a live run. Other audio files do not count."""
+    """Return True if the part contains the sound of a live run. Return False for other audio files."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -69,7 +70,8 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Convert an event with the user's speech to a text event, or restore the content that a remote agent (A2A) sent.
+    """Convert an event with the user's speech to a text event. In an event of a remote agent (A2A), restore the content
+    that the agent sent.
 
     A piece of the user's speech becomes a partial event. The sound of live runs is removed. Any other event is returned
     unchanged.
@@ -108,12 +110,12 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append at the end of a session, so that ADK sends no function responses to its remote agents
-    (A2A). Each yielded event looks like an empty message from a remote agent.
+    """Yield events to append at the end of a session. Each of them looks like an empty message from a remote agent
+    (A2A). So ADK sends no older function responses to this remote agent.
 
     ADK sends a remote agent all events after the agent's own newest event. After a stopped run, these events may
-    include function responses that end unanswered calls. But a remote ADK agent refuses a user's message together with
-    function responses.
+    include function responses that end unanswered calls. But a remote ADK agent refuses a request that has both a user
+    message and function responses.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -158,8 +160,7 @@ class _Task:
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The ``custom_metadata`` of an event on the remote server: the event that caused the newest update of the
-        task."""
+        """The ``custom_metadata`` of the remote agent's event that caused the newest update of the task."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -169,8 +170,8 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the content of the task's newest message also comes in another message, or in a later event for a
-        failure.
+        """True if the task sends the content of its newest message twice: in another message, or in a later event that
+        reports a failure.
         """
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
@@ -188,8 +189,9 @@ class _Task:
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Return the first parts of an artifact whose last parts are ``last``. Uses the newest such artifact; empty if
-        there is none."""
+        """An artifact may come in several pieces, and ``last`` has the parts of its last piece. Return the parts of its
+        earlier pieces. Return an empty list if the task has no such artifact.
+        """
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
@@ -199,7 +201,8 @@ class _Task:
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
     """Return the event of a failed A2A task as an error event, with the event's text as the error message. If the text
-    is a remote ADK agent's exception, the content of the event is removed."""
+    is the exception of a remote ADK agent, the content of the event is removed.
+    """
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -210,8 +213,9 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as the remote ADK agent created it, with its thoughts, texts, placeholder responses and
-    sources."""
+    """Return the event in the form in which the remote ADK agent created it. Restores thoughts, texts, placeholder
+    responses and sources.
+    """
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
@@ -222,8 +226,9 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """If the remote ADK agent only passed on content of a second remote agent, return the event with the second agent's
-    content. Any other event is returned unchanged."""
+    """A remote ADK agent may itself use a second remote agent, and pass on its messages. In this case, return the event
+    with the content of the second agent. Return any other event unchanged.
+    """
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]

@@ -77,7 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """The values that all partial events of one streamed text or thought share."""
+    """The values that are equal in all partial events of one streamed text or thought."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER``."""
@@ -149,7 +149,8 @@ def is_user_message(event: "Event") -> bool:
 
 def is_user_event(event: "Event") -> bool:
     """Return True for an event of the user. ADK also stores the results of task-mode agents with the author ``user``.
-    These events have a node path, and do not count."""
+    For these events, which have a node path, returns False.
+    """
     return event.author == USER and not event.node_info.path
 
 
@@ -159,10 +160,11 @@ def is_compaction(event: "Event") -> bool:
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
-    """Return the names of task-mode agents in these events. The history hides the tool calls that start these agents.
+    """Return the names of the task-mode agents in these events. The history of the chat hides the tool calls that start
+    such an agent.
 
-    The agent has the same name as the tool, and its events have the id of the call. Both must match, because a model
-    may reuse an id.
+    A tool with the name of the agent starts a task-mode agent. The agent's events have the id of the tool call. The
+    function checks name and id, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -176,9 +178,10 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return an event's agent, and the ids of two calls inside which the agent works. A missing id is ``None``.
+    """Return three values: the agent of an event, and the ids of two calls. A missing id is ``None``.
 
-    The first call started the agent in task mode. The second call is named in the event's branch.
+    The first id is that of the call that started the agent in task mode. The second id is that of the call in the
+    event's branch: the agent runs inside this call.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -276,10 +279,10 @@ def _relayed_data(data: bytes) -> Any:
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """Return the name and the version of the artifact that contains the bytes of ``blob``; ``None`` if unknown.
+    """Return the name and the version of the artifact in which ``blob`` is saved; ``None`` if unknown.
 
-    The artifact's name is the display name of the blob. ADK removes the display name from tool results. So without a
-    display name, the saved artifact is used only if three conditions are true:
+    The display name of the blob is the artifact's name. But ADK removes the display name from tool results. For a blob
+    without a display name, an artifact is returned only if three conditions are true:
 
     1. The event has the result of at most one tool, and has saved one artifact.
     2. The event has one file.
@@ -311,7 +314,7 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     """Return the reports of a partial event: its speech and its error. The error is included because the complete event
     may not repeat it.
 
-    If a running tool sent the event, the event's ``actions`` are also read. The ``actions`` of a model's partial event
+    If a running tool sent the event, the event's ``actions`` are also read. Otherwise, they are not read, because they
     come again in the complete event.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:

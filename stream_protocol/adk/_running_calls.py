@@ -1,4 +1,4 @@
-"""Identify tool calls while their tools run. ADK gives a running tool only the id of its call.
+"""Identify tool calls while their tools run. A running tool gets only the id of its call from ADK.
 
 ADK runs the calls of a response in parallel, and several calls may have the same id. So each call also gets a number:
 its position among the calls with the same id in one event.
@@ -56,8 +56,9 @@ class RunningCalls:
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Find and return the call of a tool that starts now with these arguments. Afterwards, the function
-        ``running_call`` also returns the call."""
+        """Find and return the call of a tool that starts now with these arguments. After this, the function
+        ``running_call`` returns the call, too.
+        """
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -92,15 +93,18 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Record that the tool of this context, or a callback in its place, has returned. Return the tool's call."""
+        """Record that the tool of this context (or a callback instead of the tool) has returned. Return the tool's
+        call.
+        """
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the running call for which the event requests a confirmation; ``None`` if there is none. ``original``:
-        the result of the function ``confirmed_call``."""
+        """``event`` requests a confirmation for a call. Return this call if its tool is running; otherwise ``None``.
+        ``original``: the result of the function ``confirmed_call``.
+        """
         known = self._of(event).find_requester(_speaker(event), original)
         running: RunningCall | None = None if known is None else known.entry
         return running
@@ -145,8 +149,9 @@ class RunningCalls:
 
 
 def answered_numbers(event: "Event", answered: Iterable[RunningCall | None]) -> dict[str, list[int | None]]:
-    """Return the value of ``ANSWERED_KEY`` for an event: call id -> the numbers of the answered calls. ``answered``:
-    the calls from ``RunningCalls.take_answered``."""
+    """Return the value of ``ANSWERED_KEY`` for an event. This is a dictionary: for each call id, it has the numbers of
+    the answered calls with this id. ``answered``: the calls from ``RunningCalls.take_answered``.
+    """
     numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
         call_id: found
@@ -166,8 +171,9 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls whose tools or tool callbacks raised this exception. There are several calls if a tool runs an
-    agent in the same run, and a tool of that agent raised the exception."""
+    """Return the calls whose tools or tool callbacks raised this exception. There can be several: if a tool runs an
+    agent, and a tool of this agent raised the exception, both calls are returned.
+    """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
     return [_reference(each) for each in contexts if each.invocation_id == contexts[0].invocation_id]
@@ -203,8 +209,8 @@ class UsedCalls:
     A name contains the call's id, agent, tool and arguments. The id alone is not enough, because some providers number
     the calls of each response from 0. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release of this library began the run. In the older release, the name of the first
-    call with an id contained only the id.
+    ``names_by_id``: True if an older release of this library began the run. That release named the first call with an
+    id by the id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:

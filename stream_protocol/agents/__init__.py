@@ -1,6 +1,6 @@
 """Helpers for the code of agents: client tools, data parts, progress reports, and texts for users.
 
-Importing this package loads no server code.
+The package does not import the server code of this library.
 """
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part

@@ -38,13 +38,13 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads this output. Like
-    user input, the output may contain anything.
+    A call of the tool waits until the client sends the output with ``addToolOutput``. The model then reads this output.
+    Do not trust the output: like user input, it may contain anything.
 
-    ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON schema of
-    the arguments, which must have the type object; ``None`` for a tool without arguments. ``output_schema``: the JSON
-    schema of the output, for the types that ``adk-ui-stream types`` generates. Outputs are not checked against this
-    schema.
+    ``name``: up to 64 letters, digits, ``_`` and ``-``. The first character must be a letter or ``_``. ``schema``: the
+    JSON schema of the arguments, which must have the type object; ``None`` for a tool without arguments.
+    ``output_schema``: the JSON schema of the output. The command ``adk-ui-stream types`` uses it for the TypeScript
+    types. Outputs are not checked.
 
     Raises ``StreamProtocolError`` for an invalid name or schema.
     """
@@ -117,9 +117,9 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
     Pass the result to ``emit_data`` instead of a name. ``emit_data`` then checks the data against the model.
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict``. Before Python 3.12, use the ``TypedDict`` of
-    ``typing_extensions``. The command ``adk-ui-stream types`` writes the part's TypeScript type for the client. For
-    this, a module that the agent imports must assign the part to a variable: ``weather = data_part("weather",
-    Weather)``.
+    ``typing_extensions``. The command ``adk-ui-stream types`` writes the part's TypeScript type for the client. To be
+    found by the command, the part must be a variable of a module that the agent imports: ``weather =
+    data_part("weather", Weather)``.
 
     Raises ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
     """

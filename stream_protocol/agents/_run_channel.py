@@ -1,8 +1,6 @@
-"""The channel of the current run. Code inside a run uses the channel to add events to the response, independently of
-ADK.
+"""The channel of the current run. With the channel, code inside a run can add events to the response, without ADK.
 
-A context variable holds the channel for the run's task, for tasks and threads in which ADK executes tools, and for
-agents inside an ``AgentTool``. Some threads and tasks cannot read this variable, for example a thread that a tool
+The channel is in a context variable. Some threads and tasks cannot read this variable, for example a thread that a tool
 starts. For these, ``_SCOPES`` maps the ADK context of a tool call to the channel. Outside a ``ChatService`` there is no
 channel.
 """
@@ -33,20 +31,22 @@ class RunChannel(Protocol):
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Write an event to the response, at most a few times per second for each key. Of several events between two
-        writes, only the last is written.
+        """Write an event to the response, at most a few times per second for each key. If several events with one key
+        come in a short time, only the last of them is written.
 
-        ``make``: creates the event when it is written. The last event of a key is always written.
+        ``make``: function that creates the event when it is written. The last event with a key is always written.
         """
 
     async def ready(self) -> None:
-        """Wait until the response can take another event. Called for a nested agent, which must not be faster than the
-        client.
+        """Wait until the response can take another event. A nested agent calls this, so that it does not run faster
+        than the client reads.
         """
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call, and the outer ``AgentTool`` call that the client sees instead of this call."""
+    """The channel of a tool call. If the tool call runs inside an ``AgentTool`` call, the client may see only this
+    outer call. Then this object also has the outer call.
+    """
 
     channel: RunChannel
     shown: Context | None
@@ -68,7 +68,9 @@ def run_channel() -> RunChannel | None:
 
 @contextmanager
 def open_channel(channel: RunChannel) -> Iterator[None]:
-    """Context manager: sets the channel for the code inside, and for all tasks that this code starts."""
+    """Context manager: sets the channel for the code inside the ``with`` block, and for all tasks that this code
+    starts.
+    """
     token = _CHANNEL.set(channel)
     try:
         yield
@@ -77,7 +79,7 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of the current task. The task then counts as outside every ``AgentTool`` call."""
+    """Set the channel for the rest of the current task. The task then no longer belongs to an ``AgentTool`` call."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
@@ -102,7 +104,9 @@ def scope_of(context: Context) -> CallScope | None:
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost ``AgentTool`` call around this tool call; ``None`` without such a call."""
+    """If this tool call runs inside ``AgentTool`` calls, return the context of the outermost of them; otherwise
+    ``None``.
+    """
     outermost = _OUTERMOST.get()
     # A call by the agent of an `AgentTool` has another invocation id than the `AgentTool` call.
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost

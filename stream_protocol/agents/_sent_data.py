@@ -58,12 +58,12 @@ def emit_data(
     a new part.
 
     ADK stores the part as a UI widget in the event of the tool or callback. So the part is in the chat's history. If an
-    agent inside an ``AgentTool`` emits a part, the part belongs to the message of this agent. If the client does not
-    see this message, the part is stored with the event of the ``AgentTool``. Without a ``ChatService``, the client gets
-    the part only with the stored event.
+    agent inside an ``AgentTool`` emits a part, the part belongs to this agent's message. If the client does not see
+    this message, the part is stored with the event of the ``AgentTool``. If you use no ``ChatService``, the part is not
+    sent immediately, but with the event.
 
-    ``transient``: True to send the part immediately, without storing it. In the AI SDK, only the callback ``onData``
-    gets a transient part. Without a ``ChatService``, a transient part is dropped.
+    ``transient``: True to only send the part, and not store it. In the AI SDK, only the callback ``onData`` gets a
+    transient part. Without a ``ChatService``, a transient part is dropped.
 
     A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
     for any other name. Raises ``ValueError`` if the data is not JSON or does not match the part's model.
@@ -95,13 +95,13 @@ def report_progress(
 ) -> None:
     """Show the progress of a tool call to the user. Any thread may call this function, as often as needed.
 
-    ``progress``: a number that increases. ``total``: the final value of ``progress``, if known. ``message``: the
-    current activity of the tool. A message of more than 500 characters is truncated.
+    ``progress``: a number that increases. ``total``: the final value of ``progress``, if known. ``message``: a text
+    about the current work of the tool, of up to 500 characters. A longer text is truncated.
 
-    The client gets a part ``data-adk-progress`` with the id of the tool call. At most a few reports per second are
-    sent. The last report is always sent, and is stored with the tool's event. If an agent inside an ``AgentTool``
-    called the tool, the report appears in the message of this agent. If the client does not see this message, the
-    report has the id of the ``AgentTool`` call.
+    The client gets a part ``data-adk-progress`` with the id of the tool call. If you report more often than a few times
+    per second, some reports are not sent. The last report is always sent, and is stored with the tool's event. If an
+    agent inside an ``AgentTool`` called the tool, the report appears in the message of this agent. If the client does
+    not see this message, the report has the id of the ``AgentTool`` call.
 
     Raises ``StreamProtocolError`` if the context does not belong to a tool call, or if a number is negative or not
     finite.

@@ -1,4 +1,4 @@
-"""Checks a running chat server, in any language, with the requests that AI SDK clients send.
+"""Checks a running chat server with the requests that AI SDK clients send. The server may be written in any language.
 
 Where to change what:
 

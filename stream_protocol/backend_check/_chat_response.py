@@ -1,4 +1,4 @@
-"""A chat response that is read in the same way as ``useChat`` reads it."""
+"""Reads a chat response in the same way as ``useChat``."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """In the last step of a message, find the tool calls that wait for an output from the client."""
+    """Return the tool calls in the last step of a message that wait for an output from the client."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
@@ -89,8 +89,8 @@ class ChatResponse:
 
     @property
     def body_with_id(self) -> bytes:
-        """The body of the response, for ``check_stream``. If no chunk has a message id, the id that the client has
-        generated is added.
+        """The body of the response, for ``check_stream``. If no chunk has a message id, the client has generated an id,
+        and this id is added.
         """
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:
@@ -158,7 +158,7 @@ class ChatResponse:
             raise
 
     async def require_stream(self) -> None:
-        """Raise ``BrokenError`` unless the status is 2xx and not 204."""
+        """Raise ``BrokenError`` if the status is 204, or is not 2xx."""
         if not 200 <= self.status < 300 or self.status == 204:
             require_no_limit(self.status)
             await self.read()

@@ -10,7 +10,8 @@ from stream_protocol.wire import AiSdkVersion, json_value
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
     """Return the results that make the check of a server fail: all broken rules, and missing features.
 
-    A missing feature counts only if its profile is in ``claimed``, and if the feature is not optional (``excused``).
+    A missing feature is included only if its profile is in ``claimed``, and if the feature is not optional
+    (``excused``).
     """
     return [
         each

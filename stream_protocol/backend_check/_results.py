@@ -28,8 +28,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, or ``None``. ``source``: the document that contains the rule; ``None``
-    for the ``source`` of the check.
+    ``chunk``: the chunk that breaks the rule, or ``None``. ``source``: the document that contains the rule. ``None`` if
+    it is the ``source`` of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -40,8 +40,8 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """Raised if the server lacks a feature. ``excused``: True if the feature is optional. The server then passes the
-    profile without it.
+    """Raised if the server lacks a feature. ``excused``: True if the feature is optional, so that the server can pass
+    the profile without it.
     """
 
     def __init__(self, reason: str, *, excused: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Steps that several checks share, and the names of the documents with the rules for the checks."""
+"""Steps that several checks share, and the names of the documents that contain the rules."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -34,11 +34,12 @@ def require_text(response: ChatResponse) -> None:
 
 
 async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse], object], missing: str) -> Chat:
-    """Send the prompts for a feature until a response uses the feature. Return the chat with this response.
+    """Send the prompts for a feature, one after the other, until a response uses the feature. Return the chat with this
+    response.
 
-    ``shows``: returns True for a response that uses the feature. ``missing``: a noun for the error text. Raises
-    ``NotOfferedError`` if no response uses the feature. If a response is broken, the first check of this feature raises
-    ``BrokenError``, and later checks raise ``NotOfferedError``.
+    ``shows``: function that returns True for a response that uses the feature. ``missing``: a noun for the error text.
+    Raises ``NotOfferedError`` if no response uses the feature. If a response is broken, the first check of this feature
+    raises ``BrokenError``, and later checks raise ``NotOfferedError``.
     """
     prompts = backend.prompts(feature)
     for prompt in prompts:
@@ -99,7 +100,7 @@ def is_over(response: ChatResponse) -> bool:
 
 
 def judge_alone(response: ChatResponse, backend: Backend) -> None:
-    """Check the stream of a response as if it were the first response of its chat. Raise ``BrokenError`` for an invalid
+    """Check the stream of a response, and ignore earlier responses of its chat. Raise ``BrokenError`` for an invalid
     stream.
     """
     Chat(backend).judge(response)

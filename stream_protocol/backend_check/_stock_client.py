@@ -37,7 +37,7 @@ SLOW_SECONDS: Final = 0.05
 
 
 class Backend:
-    """The server that is checked, the settings, and data that all checks share, such as the prompts that worked."""
+    """The checked server, the settings, and data for all checks, such as the prompts that worked."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return a copy that acts like a second tab of the chat. It has an equal list of messages, but has not read a
+        """Return a copy of the chat that acts like a second browser tab. It has the same messages, but has not read a
         response.
         """
         tab = Chat(self.backend)
@@ -255,8 +255,8 @@ class Chat:
 
 
 def _messages_of(response: httpx.Response) -> list[UIMessage]:
-    """Return the messages in a response of the history route. Raises ``NotOfferedError`` if the response has no
-    messages.
+    """Return the messages in a response of the history route. Raises ``NotOfferedError`` if the response contains no
+    list of messages.
     """
     try:
         body = response.json() if response.is_success else None

@@ -1,9 +1,9 @@
-"""Checks if the AI SDK's clients accept a stream, and show its content correctly.
+"""Checks if the AI SDK's clients accept a stream, and if they show its content correctly.
 
 Where to change what:
 
 - ``_rules``: names, severities and effects of the rules.
-- ``_response_checker``: conditions of most rules.
+- ``_response_checker``: tests most of the rules.
 - ``_captured_response``: explains why a captured response is not a stream.
 - ``_simulated_chat``: finds the message that a response continues.
 """

@@ -32,7 +32,9 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The content type as the end of a phrase, such as `` with text/html``; empty if unknown."""
+        """The content type as the end of a phrase, such as `` with text/html``. Empty if the content type is
+        unknown.
+        """
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 

@@ -13,8 +13,8 @@ def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersio
     """Convert recorded events to a stream for each AI SDK version in ``versions``. Yields the problems in these
     streams.
 
-    ``Finding.line`` is the line of the last event that was read before the problem. If events are not on separate
-    lines, ``Finding.line`` is the number of this event.
+    ``Finding.line`` is the line of the last event before the problem. If the file does not have one event per line,
+    ``Finding.line`` is the number of this event.
     """
     recording = load_recording(path, session=session)
     for version in versions:

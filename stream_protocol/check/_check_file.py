@@ -129,7 +129,7 @@ def _check(
 
 
 def _begins_with_event(text: str) -> bool:
-    """Return True if the first SSE event is an ADK event, or the error that ADK sends for a failed run."""
+    """Return True if the first SSE event is an ADK event, or ADK's error for a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 

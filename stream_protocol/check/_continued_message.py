@@ -1,4 +1,6 @@
-"""The message that a response continues, with the user's assumed answers to its tool calls."""
+"""The message that a response continues. A file does not contain the user's answers to tool calls, so this module
+assumes them.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ A server that always sends the same message id creates one endless message.
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues, with assumed answers to its waiting calls."""
+    """The message that a response continues. If its calls wait for the user, it contains assumed answers to them."""
 
     message: UIMessage
     answered: frozenset[str]
@@ -31,12 +33,12 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message without the assumed answers to calls that the response does not mention. These calls wait
-        again.
+        """Return the message without the assumed answers to some calls, so that these calls wait again. These are the
+        calls that the response does not mention.
 
         ``message``: the message after the response, with an assumed answer for each waiting call. ``used``: the ids of
-        calls that the response mentions. If the response mentions no call of this message, and only one call waited,
-        the call keeps its answer.
+        calls that the response mentions. If only one call waited, and the response mentions no call of this message,
+        this call keeps its answer.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message

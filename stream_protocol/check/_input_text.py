@@ -19,8 +19,8 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Return True if all brackets in the streamed input of the call are closed. An input that is plain text also
-        counts as complete.
+        """Return True if all brackets in the streamed input of the call are closed. Also return True for an input that
+        is plain text.
         """
         return call_id in self._texts and self._texts[call_id].is_whole
 

@@ -48,7 +48,7 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """Return the chunk's type for use in a sentence. A type that is not a plain name is returned as JSON."""
+    """Return the chunk's type for an error text. If it is not a plain name, return it as JSON."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH

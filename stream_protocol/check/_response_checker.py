@@ -1,8 +1,8 @@
 """Check one response for one client version: the order of its chunks, and its end.
 
-A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
-the rest of the response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of
-these rules compare a chunk with the message before the chunk.
+A copy of the client's reducer finds chunks on which the client fails. The client then stops reading, so the rest of the
+response is not checked. The other rules find chunks that the client accepts but shows wrongly. Most of these rules
+compare a chunk with the message as it was before the chunk.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -59,9 +59,9 @@ class ResponseChecker:
     """Checks the chunks of one response in order.
 
     ``continued``: the message that the response continues, because its id is in the response's ``start`` chunk.
-    ``last``: the client's last message. The response continues this message if the response's first content belongs to
-    a call or an approval in this message. ``earlier``: the client's other messages. The response cannot change their
-    calls.
+    ``last``: the client's last message. The response may also continue this message: then the first content of the
+    response belongs to a call or an approval in it. ``earlier``: the client's other messages. The response cannot
+    change their calls.
     """
 
     def __init__(
@@ -115,7 +115,9 @@ class ResponseChecker:
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and stops reading. Yields ``problem``, unless the client had stopped before."""
+        """Record that the client fails and stops reading. Yields ``problem``. If the client has stopped before, yields
+        nothing.
+        """
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -139,7 +141,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. Yields a problem if the client would fail on the chunk."""
+        """Apply the chunk to the message. Yields a problem if the client would raise an error for the chunk."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -322,7 +324,7 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user. In this case, other calls may also wait.
+        ``user_is_asked``: True if a call of the last step waits for the user. Then other calls may also have no result.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

@@ -1,12 +1,12 @@
 """Simulate the messages of a ``useChat`` client over a whole file, to find the message that each response continues.
 
-A file does not contain the user's actions between two responses. So these rules apply:
+A file does not contain the user's actions between two responses. So the message is found by these rules:
 
 - A response with the id of an earlier message continues this message. The user may have answered all calls of the
   message.
 - A response with a new id begins a new message.
-- A response without an id continues the last message if its first content belongs to a call or an approval that was
-  waiting there. Other calls of the message may still wait after the response.
+- A response without an id may also continue the last message. This is the case if the first content of the response
+  belongs to a waiting call or approval of this message. Other calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,8 +36,8 @@ class SimulatedChat:
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails on data that is not a chunk. Yields ``problem``, unless the client had stopped
-        reading before.
+        """Record that the client fails on data that is not a chunk. Yields ``problem``. If the client has stopped
+        reading before, yields nothing.
         """
         yield from self._current().stop_reading(problem)
 

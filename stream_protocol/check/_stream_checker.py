@@ -12,8 +12,8 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 class StreamChecker:
     """Checks a stream, event by event. The same problem is reported only once in each response.
 
-    ``start_begins_response``: True if a ``start`` chunk after the last chunk of a response begins the next response.
-    Use this for a file that has no ``[DONE]`` lines between responses.
+    ``start_begins_response``: True for a file that has no ``[DONE]`` lines between responses. If a response has had its
+    last chunk, a ``start`` chunk then begins the next response.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:

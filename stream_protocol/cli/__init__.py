@@ -3,7 +3,7 @@ types.
 
 ``EXIT_CODES``: the exit codes. With 2, stderr has a line ``error: …`` with the reason, and stdout is empty.
 
-``--help`` must be fast: each command imports ADK and Starlette only when the command runs.
+``--help`` must be fast. So ADK and Starlette are imported only when a command runs.
 
 Where to change what:
 

@@ -61,8 +61,8 @@ def answer_until_changed(
 ) -> None:
     """Refuse every request with 503 and ``text``, until a file of the agent has changed or the process is stopped.
 
-    ``is_changed``: called before each connection is accepted; returns True after a change. The connection then waits in
-    the socket's queue for the next process.
+    ``is_changed``: function that returns True after a change. It is called before each connection is accepted. After a
+    change, the connection is not accepted, and waits in the socket's queue for the next process.
     """
 
     async def refuse(request: Request) -> Response:
@@ -87,8 +87,8 @@ def answer_until_changed(
 class _WaitingSocket(socket.socket):
     """Listening socket of the server for a broken agent.
 
-    ``is_changed``: returns True after a change of the agent's files. The next connection then ends this server, so that
-    a new process loads the agent.
+    ``is_changed``: function that returns True after a change of the agent's files. After a change, the next connection
+    ends this server, and a new process loads the agent.
     """
 
     def __init__(self, listener: socket.socket, is_changed: Callable[[], bool]) -> None:

@@ -95,7 +95,7 @@ def _ends_as_after_ctrl_c() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Call the process's handler of Ctrl-C. If the process ignores Ctrl-C, as in the background, raise
+    """Call the process's handler for Ctrl-C. If the process ignores Ctrl-C, as a background process does, raise
     ``KeyboardInterrupt``.
     """
     handler = signal.getsignal(signal.SIGINT)
@@ -130,8 +130,8 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the lines for one result: the outcome, and for a broken rule the reason, the chunk, and the document that
-    contains the rule.
+    """Return the lines for one result. The first line has the outcome. For a broken rule, more lines have the reason,
+    the chunk, and the document that contains the rule.
     """
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])

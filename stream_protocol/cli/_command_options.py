@@ -133,7 +133,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. An empty name is allowed, and means that no header is used."""
+        """Return the name. An empty name is also valid: then no header is used."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -148,7 +148,7 @@ class Pace(FloatParam):
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: additional names with their factors, such as ``held=0.0``."""
+        """``others``: more names that the user may give, with their factors, such as ``held=0.0``."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -256,7 +256,8 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if the user has set one of the options ``needing``, which all need ``option``.
+    """The options ``needing`` can be used only together with ``option``. If the user has set one of them, end the
+    command with exit code 2.
 
     Call this function only if the user has not set ``option``.
     """

@@ -26,8 +26,8 @@ SECONDS_BETWEEN: Final = 1.0
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Print each part of the output immediately. Stops without an error if the reader of the pipe closes it, as
-    ``head`` does.
+    """Print each part of the output immediately. If stdout is a pipe and its reader closes it, as ``head`` does, stops
+    without an error.
     """
     try:
         for piece in output:
@@ -47,7 +47,7 @@ def _printable_lines(lines: bytes) -> bytes:
 
 @contextmanager
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
-    """Context manager that reserves stdout for the command's data. Yields the function that prints data on stdout.
+    """Context manager that reserves stdout for the command's data. Yields a function that prints data on stdout.
 
     All other output goes to stderr until the process ends, because a loaded agent may print text at any time.
     """

@@ -52,7 +52,7 @@ _THEME: Final = HelpTheme(
 
 
 class _Formatter(HelpFormatter):
-    """Formatter that breaks no line inside the name of an option."""
+    """Formatter of the help that does not break a line inside the name of an option, such as ``--log-format``."""
 
     def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
         super().__init__(width=width, max_width=max_width or _MAX_WIDTH, col1_max_width=_FIRST_COLUMN, theme=_THEME)
@@ -74,8 +74,8 @@ class HelpContext(click.Context):
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections of the help in aligned columns. ``sections``: a dictionary from heading to rows. A row has a name
-    and its help text.
+    """Write sections of the help in aligned columns. ``sections``: the rows below each heading. The keys are the
+    headings. A row is a pair of a name and its help text.
     """
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
@@ -87,8 +87,8 @@ class Program(click.Group):
     After Ctrl-C, the exit code is 130. If the reader of stdout closes the pipe, as ``head`` does, the exit code is 0.
     In both cases, no error is printed.
 
-    ``headings``: a dictionary from a heading in the help to the names of the commands below it. ``exit_codes``: a
-    dictionary from an exit code to its meaning, for the help.
+    ``headings``: the sections of the help. The key is a heading, and the value has the names of the commands below it.
+    ``exit_codes``: the meaning of each exit code, for the help.
     """
 
     context_class = HelpContext
@@ -151,10 +151,11 @@ class Program(click.Group):
 class DocumentedCommand(click.Command):
     """Command whose help ends with examples, and may have its options in sections.
 
-    ``examples``: a dictionary from a task to its command line. ``sections``: a dictionary from the first option of a
-    section to its heading. ``in_file``: a dictionary from a key in ``pyproject.toml`` to its option. ``common``: the
-    names of the options that ``-h`` shows; if empty, ``-h`` shows all options. ``always_on``: options that are always
-    in effect, such as ``--inspect``. The command does not offer these options.
+    ``examples``: a command line for each task; the task is the key. ``sections``: the headings in the list of options;
+    the key is the option that comes first below the heading. ``in_file``: the options in ``pyproject.toml``; the key is
+    the option's key in the file. ``common``: the names of the options that ``-h`` shows; if empty, ``-h`` shows all
+    options. ``always_on``: options that other commands have, such as ``--inspect``. This command does not have them,
+    and always behaves as if they were set.
     """
 
     context_class = HelpContext
@@ -206,8 +207,8 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return a dictionary from heading to the section's options. Each option is a pair of its name and its help
-        text.
+        """Return the options below each heading. The keys are the headings. Each option is a pair of its name and its
+        help text.
         """
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -231,8 +232,8 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return whether to print colors: False for ``NO_COLOR`` or a dumb terminal, True for ``FORCE_COLOR``, otherwise
-    ``None``.
+    """Return True if the environment variable ``FORCE_COLOR`` is set. Return False if ``NO_COLOR`` is set, or if the
+    terminal is ``dumb``. Otherwise, return ``None``.
 
     With ``None``, Click prints colors only on a terminal.
     """
@@ -314,8 +315,8 @@ def _print_line(kind: str, color: str, text: str, below: Sequence[str] = ()) -> 
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the end of the error text for an unknown option. It names the command or the file to
-    which the option belongs. If there is none, it names a similar option.
+    """Return the end of the error text for an unknown option. If another command or a file has this option, the text
+    names this command or file. Otherwise, the text suggests a similar option.
     """
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):

@@ -60,8 +60,8 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 
 def watched_folder(target: str) -> Path:
-    """Return the folder whose files are watched: the agent's folder, or the package in ``module:attr``. If neither is a
-    folder, return the working directory.
+    """Return the folder whose files are watched. For an agent folder, this is the folder itself. For ``module:attr``,
+    this is the folder of the package. In all other cases, this is the working directory.
     """
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
@@ -103,8 +103,8 @@ class _Supervisor:
     def check_process(self) -> None:
         """Replace the child process if it has ended.
 
-        This process exits with the child's exit code in two cases: the first child has refused the command line, or two
-        children in a row have died.
+        If the first child has refused the command line, this process exits with the child's exit code. It does the same
+        after two children in a row have died.
         """
         if self._process.exitcode is None:
             return

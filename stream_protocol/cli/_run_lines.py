@@ -32,7 +32,7 @@ _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 class RunLines:
     """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run.
 
-    ``hint``: a text that is added to the line of the first failed run.
+    ``hint``: a text that is printed only once, after the line of the first failed run.
     """
 
     def __init__(self, hint: str = "") -> None:

@@ -80,8 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Chat service that exports the last spans and metrics when the service is closed. The process may end directly
-    after that.
+    """Chat service that sends the last spans and metrics when it is closed, because the process may end directly after
+    that.
     """
 
     service: ChatService
@@ -181,8 +181,8 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True if a line is printed for each run: on a terminal, unless ``--quiet`` or ``--log-format json`` is
-        set. Printing to a pipe that nobody reads would block the server.
+        """Return True if a line is printed for each run. This is the case on a terminal, without ``--quiet`` and
+        ``--log-format json``. If stdout were a pipe that nobody reads, printing would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 

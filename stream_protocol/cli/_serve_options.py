@@ -48,9 +48,10 @@ def _option(
 ) -> Any:
     """Declare an option of ``serve`` as a dataclass field. ``declared``: arguments for ``click.Option``.
 
-    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading that precedes the
-    option in the help. ``beside_replay``: True if the option can be combined with ``--replay``. ``common``: True if
-    ``-h`` shows the option. ``in_file``: True if the option is only read from ``pyproject.toml``.
+    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading directly above
+    the option in the help; ``None`` if there is no heading directly above it. ``beside_replay``: True if the option can
+    be combined with ``--replay``. ``common``: True if ``-h`` shows the option. ``in_file``: True if the option is only
+    read from ``pyproject.toml``.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -89,7 +90,7 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401.",
+        help="Header in which your proxy sends the user's name; requests without this header get 401.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
@@ -97,7 +98,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; all hosts if a proxy sends the user, or if --host is not a loopback address]",
+        "[default: all hosts if a proxy signs users in or --host is not a loopback address, otherwise only localhost]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -189,7 +190,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="--verbose prints the tracebacks of errors. --quiet prints no line for each run.",
+        help="--verbose prints the tracebacks of errors. --quiet omits the line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -200,7 +201,9 @@ class ServeOptions:
         type=FILE,
         help="Replay recordings instead of running an agent.",
     )
-    session: str | None = _option(beside_replay=True, metavar="ID", help="Session to use, if the file has several.")
+    session: str | None = _option(
+        beside_replay=True, metavar="ID", help="Session to use, if the file has several sessions."
+    )
     pace: float = _option(
         beside_replay=True,
         type=Pace(held=0.0),
@@ -222,20 +225,21 @@ class ServeOptions:
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="Effect of a new message if the client sends fewer messages than are stored: append or rewind. See "
-        "'Durable runs' in the docs.",
+        help="If the client sends fewer messages than are stored: append keeps all stored messages, rewind removes "
+        "those that the client lacks. See 'Durable runs' in the docs.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),
         default="interrupt",
         show_default=True,
-        help="Effect of a new message during a run: interrupt, steer or reject. See 'Durable runs' in the docs.",
+        help="Effect of a new message at /api/chat during a run: interrupt, steer or reject. "
+        "See 'Durable runs' in the docs.",
     )
     while_busy: Literal["queue", "steer", "interrupt"] = _in_file(
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="On the built-in page, effect of a message during a response: queue, steer or interrupt. "
+        help="Effect of a message that the built-in page's user sends during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -272,7 +276,7 @@ class ServeOptions:
     show_errors: bool = _in_file(
         default=False,
         is_flag=True,
-        help="Show the cause of an error on the page. All users can read it.",
+        help="Show the cause of an error on the page. All users can read the cause.",
     )
 
 
@@ -296,12 +300,12 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that only ``pyproject.toml`` sets, as a dictionary from key to option."""
+    """Return the options that exist only in ``pyproject.toml``. The keys of the result are the keys in the file."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return a dictionary from the first option of each section of the help to the section's heading."""
+    """Return the headings of the help's sections. The key of a heading is the first option of its section."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "-h": "Help"}
 
@@ -315,8 +319,8 @@ BESIDE_REPLAY: Final = frozenset(
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the values of all options. ``command_line``: the values from the command line. If ``pyproject.toml`` has
-    an invalid option, the process ends with exit code 2.
+    """Return the values of all options. ``command_line``: the values from the command line. The other values come from
+    ``pyproject.toml``. If this file has an invalid option, the process ends with exit code 2.
     """
     table = _table()
     known = file_options()
@@ -328,7 +332,7 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the values of all options: the values in ``given``, and the defaults of all other options. Does not read
+    """Return the values of all options. An option that is not in ``given`` has its default. Does not read
     ``pyproject.toml``.
     """
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]

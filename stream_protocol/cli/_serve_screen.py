@@ -22,7 +22,8 @@ def show_screen(
     seconds: float,
     missing: Iterable[str],
 ) -> None:
-    """Print the headline, the links and the rows. ``links`` and ``rows``: dictionaries from label to text.
+    """Print the headline, the links and the rows. In ``links`` and ``rows``, the key is the label of a row, and the
+    value is its text.
 
     ``missing``: a sentence for each missing API key or package. If stdout is not a terminal, each row is one line, and
     the headline ends with the server's ``url``.

@@ -23,7 +23,7 @@ def load_or_refuse(target: str, command: str) -> Target:
     """Load the agent, ``App`` or ``Runner`` that ``target`` names. If it cannot be loaded, the process ends with exit
     code 2.
 
-    ``command``: the command line that the error text suggests, with ``{}`` in place of the target.
+    ``command``: a command line for the error text, such as ``adk-ui-stream serve {}``. ``{}`` stands for the target.
     """
     try:
         return load_target(target)

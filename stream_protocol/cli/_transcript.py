@@ -39,7 +39,9 @@ class Transcript:
         """The id of the tool call on the last printed line, if any."""
 
     def user_message(self, message: UIMessage) -> str:
-        """Return the text of a user message. For an assistant message, return the user's approvals in the message."""
+        """Return the text of a user message. If the message is an assistant message, return the user's approvals in
+        it.
+        """
         if message["role"] != "user":
             return self._approvals(message)
         self._speaker = None

@@ -42,7 +42,9 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. This process loads ADK, while the calling process continues."""
+    """Start the process from which workers are forked. The new process loads ADK, while the calling process
+    continues.
+    """
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -73,7 +75,9 @@ def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_
 
 
 def _leave_signals_to_parent() -> None:
-    """Let the parent process handle signals: the worker ignores Ctrl-C of the terminal, and ends if the parent dies."""
+    """Let the parent process handle signals. The worker ignores Ctrl-C in the terminal. If the parent dies, the worker
+    ends.
+    """
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -94,8 +98,8 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that reserves the address of ``listener`` for the workers.
 
-    On Linux, this is a new socket that does not listen, and ``listener`` is closed. The workers could not bind their
-    own sockets while ``listener`` is open. On other systems, this is ``listener`` itself.
+    On Linux, this is a new socket that does not listen. ``listener`` is closed, because the workers could not bind
+    their own sockets while it is open. On other systems, this is ``listener`` itself.
     """
     if sys.platform != "linux":
         return listener

@@ -56,7 +56,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     sections={"--session": "A file", "--prompts": "A running server", "--ai-sdk": "A file or a server"},
 )
 @click.argument("targets", metavar="URL|FILE...", type=FILE_OR_URL, nargs=-1)
-@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several sessions.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts to send, the server's routes, and request headers.")
 @click.option(
     "--profile",

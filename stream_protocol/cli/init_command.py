@@ -137,10 +137,10 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 
 
 def _installed_from() -> str | None:
-    """Return the URL from which pip has installed this package, such as a Git URL. Returns ``None`` for a package
-    index.
+    """Return the URL from which pip has installed this package, such as a Git URL. Returns ``None`` if pip has
+    installed it from a package index.
 
-    The URL is written to the new project's requirements, so that ``pip install`` installs an equal version.
+    The URL is written to the requirements of the new project, so that its ``pip install`` installs the same version.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

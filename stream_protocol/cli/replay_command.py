@@ -45,7 +45,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several sessions.")
 @click.option("--turn", type=Count(), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
@@ -132,8 +132,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """Iterable of a recorded turn's items. Iterating also collects the user's texts, and sets ``agent`` of the
-    transcript.
+    """The items of a recorded turn. While you iterate over them, this object also collects the user's texts, and sets
+    ``agent`` of the transcript.
     """
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:

@@ -48,7 +48,8 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one).
+    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one of
+    these).
 
     With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 
@@ -109,8 +110,8 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """If options cannot be combined with ``--workers``, end the process with exit code 2. The error text has all
-    reasons.
+    """If other options cannot be combined with ``--workers``, end the process with exit code 2. The error text contains
+    a reason for each of them.
     """
     found: list[str] = []
     if options.run_log_url is None:

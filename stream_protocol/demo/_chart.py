@@ -1,4 +1,4 @@
-"""Draws a bar chart of the months as PNG bytes, without an imaging library."""
+"""Draws a bar chart of twelve monthly temperatures as PNG bytes, without an imaging library."""
 
 import struct
 import zlib

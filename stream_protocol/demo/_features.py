@@ -123,7 +123,7 @@ def _size(size: int) -> str:
 
 
 def time_zone(question: Question) -> list[Step]:
-    """Scripted reply with a client tool that the page answers without asking the user."""
+    """Scripted reply with a client tool that the page executes without asking the user."""
     match question.results:
         case {"get_time_zone": {"timeZone": zone}}:
             return [f"Your clock is set to **{zone}**."]
@@ -140,7 +140,7 @@ def theme(question: Question) -> list[Step]:
 
 
 def location(question: Question) -> list[Step]:
-    """Scripted reply with a client tool for which the page first asks the user."""
+    """Scripted reply with a client tool that the page executes only after it has asked the user."""
     match question.results:
         case {"get_location": {"latitude": latitude, "longitude": longitude}}:
             return [f"You are at **{latitude:.2f}°, {longitude:.2f}°**."]
@@ -185,7 +185,9 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Simulates a model that fails at every second attempt in a chat, beginning with the first."""
+    """Simulates a model that fails in each chat at the first attempt, succeeds at the second, fails at the third, and
+    so on.
+    """
 
     def __init__(self) -> None:
         self._failed: set[str] = set()

@@ -16,8 +16,8 @@ _CHAT_LABEL: Final = "chat"
 
 
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """``before_model_callback`` that adds the chat's id to each request. With it, a scripted model can distinguish
-    chats with equal messages.
+    """``before_model_callback`` that adds the chat's id to each request. So a scripted model can distinguish two chats
+    with the same messages.
     """
     llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 

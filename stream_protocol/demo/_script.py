@@ -29,8 +29,8 @@ def scripted_model() -> ScriptedLlm:
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
     """Return the scripted reply to a request, and its token usage.
 
-    ``scenes``: pairs of a pattern and a function. The first pattern that matches the user's message selects the
-    function that returns the reply.
+    ``scenes``: pairs of a regular expression and a function. The first expression that matches the user's message
+    decides which function creates the reply.
     """
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)

@@ -51,8 +51,8 @@ def grounding(
 ) -> types.GroundingMetadata:
     """Return grounding metadata for a text.
 
-    ``pages``: a dictionary from URL to title. ``cited``: a dictionary from words of the text to the positions of their
-    sources in ``pages``.
+    ``pages``: the sources. The keys are URLs, the values titles. ``cited``: the citations. A key is a part of the text,
+    and its value has the positions of its sources in ``pages``.
     """
     supports: list[types.GroundingSupport] = []
     for words, numbers in cited.items():

@@ -1,9 +1,9 @@
 """Stores the results of model and tool calls. If a run is executed again after a crash, stored calls are not repeated.
 
-Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. A call is not a step or a
-child of the run's workflow, because DBOS numbers steps and children in the order of their start. With parallel
-branches, this order may differ in each execution. DBOS stores a workflow as pending before it starts. So a call that
-began and did not end can be found.
+Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. Calls are not steps or
+children of the run's workflow, because DBOS identifies these by the order in which they start. With parallel branches,
+the order can change. DBOS stores a workflow as pending before it starts. So the journal can find a call that began and
+did not end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """Raised for a call that an earlier execution of the run began, but did not finish. Its effect is unknown."""
+    """Raised for a call that an earlier execution of the run began, but did not finish. Nobody knows if the call had an
+    effect.
+    """
 
 
 class CallJournal:
@@ -49,9 +51,7 @@ class CallJournal:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: ``current_calls`` returns this journal in the code inside, and in the tasks that this code
-        starts.
-        """
+        """Context manager: inside it, and in tasks that start inside it, ``current_calls`` returns this journal."""
         token = _current.set(self)
         try:
             yield
@@ -72,7 +72,9 @@ class CallJournal:
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name under which the result of the tool call is stored. See ``UsedCalls``."""
+        """Return the name of the tool call. The journal stores the result of the call with this name. See
+        ``UsedCalls``.
+        """
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
@@ -86,8 +88,8 @@ class CallJournal:
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
         """Execute a call that has no stored result, by awaiting ``work()``. Store the result, then return it.
 
-        ``repeatable``: True if the call may be executed even if an earlier execution of the run began it. Otherwise,
-        ``UnfinishedCallError`` is raised for such a call.
+        ``repeatable``: True if the call may be executed twice. If it is False, and an earlier execution of the run
+        began the call, ``UnfinishedCallError`` is raised.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:

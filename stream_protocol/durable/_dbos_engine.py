@@ -1,4 +1,4 @@
-"""Provides ``DbosEngine``, which stores unfinished runs in DBOS, with the results of their model and tool calls."""
+"""Provides ``DbosEngine``, which stores unfinished runs and the results of their model and tool calls in DBOS."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class DbosEngine:
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
-    ``idempotent_tools``: the names of tools that may run again if the worker died while they were running. Any other
-    tool is not run again in this case, and the model reads an error text instead of the result.
+    ``idempotent_tools``: the names of tools that may run again if the worker died while they were running. All other
+    tools are not run again. Instead of their result, the model reads an error text.
 
     ``version``: the version of the app's agents. Only a worker with an equal version executes a run again. Change the
     version when you change an agent's tools or the order of its calls. Names and classes of agents are compared
@@ -93,8 +93,8 @@ class DbosEngine:
     Several deployments can share a database. Each deployment finds only the runs of its own app, session store and run
     log. Only one process at a time can use an SQLite file.
 
-    Raises ``StreamProtocolError`` for a URL of neither PostgreSQL nor SQLite, and for an SQLite file if the installed
-    SQLite is too old for DBOS. With Python 3.12 and later, DBOS needs SQLite 3.42 or later.
+    Raises ``StreamProtocolError`` if the URL is not one of PostgreSQL or SQLite, or if the installed SQLite is too old
+    for DBOS. With Python 3.12 and later, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -126,8 +126,8 @@ class DbosEngine:
 
     @property
     def is_shared(self) -> bool:
-        """True if several workers can use the store, which is the case for PostgreSQL. False for the app's own DBOS,
-        whose database is unknown.
+        """True if several workers can use the store: True for PostgreSQL, False for SQLite. Also False for the app's
+        own DBOS, because its database is unknown.
         """
         return self._url is not None and is_postgres(self._url)
 
@@ -207,17 +207,15 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """Raise an error if the store cannot be written to. A standby database, which accepts only reads, also counts
-        as unusable.
-        """
+        """Raise an error if the store does not accept writes, for example because the database is a standby."""
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
         elif isinstance(self._store, DBOSClient):  # before `start`, when tables may be missing
             await self._store.check_connection_async()
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return the names of agents that the engine does not support. If the app uses ADK's own resumability, also
-        return this option.
+        """Return the names of agents that the engine does not support. If the app sets ADK's option
+        ``resumability_config``, the result also names this option.
         """
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
@@ -290,8 +288,8 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete the old model and tool calls of runs that are already deleted. Such calls remain in the store if a
-        worker dies during a call.
+        """Delete old model and tool calls whose run is already deleted. If a worker dies during a call, the call stays
+        in the store.
         """
         if self._deployment is None:  # without a deployment, its runs are not known
             return
@@ -309,8 +307,8 @@ class DbosEngine:
         """The DBOS client for queries that must not wait. While the store is unreachable, the client raises an error
         immediately.
 
-        Model and tool calls use DBOS itself, which waits for the store. If the app has its own DBOS, all queries use
-        the app's DBOS.
+        Model and tool calls do not use this client, because they must wait for the store. If the app has its own DBOS,
+        all queries use the app's DBOS.
         """
         if self._url is None:
             return DBOS
@@ -373,7 +371,7 @@ def _stop_polling(dbos: DBOS) -> None:
 
 
 def _log_as_others() -> None:
-    """Send DBOS's log lines to the root logger instead of the terminal."""
+    """Send DBOS's log lines to the root logger, and not directly to the terminal."""
     logger = logging.getLogger("dbos")
     logger.handlers.clear()
     logger.propagate = True

@@ -1,4 +1,6 @@
-"""Copies the app's agents. The copies store the results of models and tools, so that no call is repeated."""
+"""Copies the app's agents. The copies store the results of models and tools. So no call is repeated when a run is
+executed again.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
-    """Return the agents below ``root`` that durable runs do not support, each with its mode or class.
+    """Find the agents below ``root`` that durable runs do not support. Return a text for each, with its name, and its
+    mode or class.
 
     Agents with ``mode="task"`` are not supported, because they continue an earlier invocation.
     """
@@ -39,7 +42,7 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
     """Return a copy of an agent and its sub-agents, with models and tools whose results are stored.
 
-    An agent inside an ``AgentTool`` is not copied, because the whole result of the tool is stored.
+    An agent inside an ``AgentTool`` is not copied, because the result of the tool is stored as a whole.
     """
     durable = root.clone()
     for agent in _tree(durable):
@@ -49,8 +52,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """Return the type and the name of each agent below ``root``. A change of this list counts as a new version of the
-    app.
+    """Return the type and the name of each agent below ``root``. If this list changes, the app counts as a new
+    version.
     """
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 

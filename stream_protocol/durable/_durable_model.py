@@ -1,5 +1,5 @@
-"""Wraps a model so that its complete responses are stored. If a run is executed again, stored calls are not
-repeated.
+"""Wraps a model so that its complete responses are stored. If a run is executed again, the stored response replaces the
+model call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class ModelCallNames:
     """Names for the calls of one agent's model. A name contains the agent and the branch.
 
-    ADK passes the branch to a callback, but not to the model. So a callback stores the name, and the model takes it.
+    ADK passes the branch to callbacks, but not to the model. So a callback notes the name, and the model takes the name
+    from here.
     """
 
     def __init__(self) -> None:
@@ -36,8 +37,8 @@ class ModelCallNames:
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Store the name of the next model call.
 
-        Use this method as the last ``before_model_callback``. ADK skips it if another callback has already returned a
-        response.
+        Use this method as the last ``before_model_callback``. If another callback returns a response, ADK makes no
+        model call and does not call this method.
         """
         calls = current_calls()
         if calls is not None:
@@ -80,7 +81,7 @@ async def _generate(
     """Call the model, and yield its responses. A partial response is yielded immediately, a complete response after it
     is stored.
 
-    A complete response must be stored first, because ADK then immediately runs the tools that the response calls.
+    After a complete response, ADK immediately runs the tools that the response calls. So it must be stored before that.
     """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
@@ -108,8 +109,8 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Give an id to each tool call that has none. Otherwise, ADK would add a different id in each execution of the
-    run.
+    """Give an id to each tool call that has none. Otherwise, ADK would generate the id, and it would differ in each
+    execution of the run.
     """
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:

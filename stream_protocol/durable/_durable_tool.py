@@ -1,5 +1,5 @@
-"""Wraps a tool so that its results and actions are stored. If a run is executed again, the tool is not executed
-again.
+"""Wraps a tool so that its results and actions are stored. If a run is executed again, the stored result replaces the
+tool call.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name under which the result of the tool call is stored.
+    """Return the name of the tool call, with which its result is stored.
 
-    The name depends on the arguments that the model has written. Callbacks may have changed the arguments ``args``,
-    differently in each execution of the run.
+    The name is made from the arguments that the model has written, and not from ``args``. Callbacks may have changed
+    ``args``, and the change may differ in each execution of the run.
     """
     # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)

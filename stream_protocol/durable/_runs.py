@@ -1,6 +1,6 @@
-"""The stored form of a run: ids, names and content of its DBOS workflows.
+"""The form in which a run is stored: the ids, names and content of its DBOS workflows.
 
-A new version of the stored form has new workflow names. So an older release does not find runs that it cannot read.
+If this form changes, the workflow names change, too. So an older release does not find runs that it cannot read.
 """
 
 from __future__ import annotations
@@ -66,14 +66,16 @@ LOG: Final = "log"
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
-    """Return the prefixes of the workflow ids of the deployment's runs, including runs that older releases have
-    stored.
+    """Return prefixes of workflow ids. The id of each run of the deployment begins with one of them, even if an older
+    release has stored the run.
     """
     return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
 
 
 def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
-    """Return the prefixes of workflow ids for the runs of one chat (user id and chat id)."""
+    """Return prefixes of workflow ids. The id of each run of the chat begins with one of them. ``chat``: the user id
+    and the chat id.
+    """
     return [f"{prefix}{_digest([*chat], 32)}/" for prefix in run_prefixes(deployment)]
 
 
@@ -141,8 +143,7 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the states of its executions, which are in the workflow's DBOS attributes.
 
-        Returns ``None`` for a state that only a newer release knows, because this state may mean that the run has
-        ended.
+        Returns ``None`` if a newer release has stored a state that this release does not know. The run may have ended.
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}

@@ -1,7 +1,7 @@
 """The DBOS workflows of this process, and the work of each workflow.
 
-Another process may have to start a workflow, so a workflow's function cannot be a closure. Instead, the function finds
-its work by the workflow's id. The work is a coroutine function in this process.
+Another process may have to start a workflow again, so its function cannot be a closure. The function gets only the
+workflow's id. With the id, it finds its work: a coroutine function in this process.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever. A run is unfinished as long as its workflow is pending, so the workflow itself must not end."""
+    """Wait forever. A run counts as unfinished while its workflow is pending, so the workflow must not end by
+    itself.
+    """
     await asyncio.Event().wait()  # the run is executed elsewhere, because DBOS numbers all operations in a workflow
     return ""

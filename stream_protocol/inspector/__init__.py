@@ -1,4 +1,4 @@
-"""Shows each ADK event beside its chunks, for developers. An app must enable the Inspector.
+"""Shows each ADK event next to its chunks, for developers. An app must enable the Inspector.
 
 ``Inspector`` is a recorder that keeps the newest turns in memory. A turn is a request with its events and chunks. The
 routes of ``inspector_routes`` send the turns to the user of the chat. The Inspector's page also shows a recording or a

@@ -50,7 +50,7 @@ def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
     0}``.
 
     Each finding has the ``number`` of the entry to which it belongs. ``unchecked``: the number of responses that were
-    not checked, because the beginning of their message is no longer in memory.
+    not checked. The beginning of their message is no longer in memory.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []

@@ -65,7 +65,7 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 
 @dataclass
 class Budget:
-    """The number of bytes that the result for a file may still have."""
+    """The number of bytes that may still be added to the result for a file."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
@@ -115,7 +115,7 @@ def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
     """Return the findings of ``adk-ui-stream check`` for a file. ``versions``: the AI SDK versions of the streams on
-    the page. A finding has the ``number`` of its chunk only if the finding applies to all these versions.
+    the page. A finding gets the ``number`` of its chunk only if it applies to all these versions.
     """
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
@@ -163,8 +163,8 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries as JSON for the page. Chunks, and captured data that is not a chunk, get the numbers that
-    ``adk-ui-stream check`` uses.
+    """Yield the entries as JSON for the page. Chunks get the same numbers as in ``adk-ui-stream check``. Captured data
+    that is not a chunk also gets a number.
     """
     chunk = 0
     for entry in entries:

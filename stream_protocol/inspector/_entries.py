@@ -2,8 +2,9 @@
 
 An entry is a JSON object. It has the key ``at`` (the time), and one of these sets of keys: ``turn`` and
 ``one_message``; ``event`` and ``bytes``; ``chunk``, ``bytes`` and ``closing``; ``end``. ``one_message``: true if the
-request had the key ``message``, which a recording writes as ``messages``. ``bytes``: the size of an event's JSON, or of
-a chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
+request had the key ``message``, which a recording writes as ``messages``. ``bytes``: the size of an event's JSON, or
+of a chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an
+event.
 
 Entries with these keys are not in a recording:
 

@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the Inspector's page, in a separate process.
 
-For a file of some megabytes, a parser may take minutes and gigabytes. A parser in C can be stopped only by ending its
-process. In a thread, a conversion would also block the event loop for about 100 ms at a time.
+For a file of some megabytes, a parser may need minutes of time and gigabytes of memory. A parser that is written in C
+stops only when its process ends. In a thread, it would also block the event loop again and again, for about 100 ms.
 """
 
 from __future__ import annotations

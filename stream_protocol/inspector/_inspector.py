@@ -73,7 +73,7 @@ class Inspector:
         return InspectedTurn(kept, request, options)
 
     def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
-        """Return the turns of a user's chat that are in memory, in the order in which they began."""
+        """Return the turns of a user's chat that are still in memory, oldest first."""
         return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
 
     def forget(self, chat_id: str, *, user_id: str) -> None:

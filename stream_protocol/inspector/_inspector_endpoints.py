@@ -73,7 +73,8 @@ class FileEndpoints:
     """Endpoints for files that a user drops on the Inspector's page.
 
     Each method raises ``ChatRequestError`` for an invalid request. The caller must identify the user, and count the
-    user's requests. ``hold_memory``: takes a user id, and returns the memory budget for a response to this user.
+    user's requests. ``hold_memory``: function that takes a user id. It returns the memory budget for a response to this
+    user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:

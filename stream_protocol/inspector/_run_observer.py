@@ -67,9 +67,9 @@ class ModelCalls(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
-        Three keys tell what is left out. ``repeats``: the number of contents at the beginning that the agent's previous
-        call also had. ``of``: the number ``call`` of that previous call. ``omitted``: the number of contents left out
-        because of their size.
+        Some contents are left out, and three keys show this. ``repeats``: how many contents at the beginning are the
+        same as in the agent's previous call. ``of``: the number (``call``) of this previous call. ``omitted``: how many
+        contents were left out because of their size.
         """
         caller = _caller(callback_context)
         self._count += 1
@@ -89,8 +89,8 @@ class ModelCalls(BasePlugin):
         """Reports the end of a model call. ``event``: an event from this call, as JSON. If a callback of the app has
         changed the prompt, the prompt is reported again.
 
-        The plugin has no ``after_model_callback``: with this callback, agents inside tool calls would not stream their
-        texts.
+        An ``after_model_callback`` would be simpler. But if a plugin has this callback, agents inside tool calls do not
+        stream their texts.
         """
         event = _innermost(event)
         call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
@@ -231,8 +231,8 @@ def _tool_names(request: LlmRequest) -> Iterator[str]:
 
 
 def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
-    """Return the last contents of a prompt as JSON, up to ``MAX_PROMPT_BYTES``, and the number of contents left out
-    before them. At least one content is returned.
+    """Return the last contents of a prompt as JSON, up to ``MAX_PROMPT_BYTES``, but at least one content. Also return
+    the number of contents before them, which are left out.
     """
     newest: list[Any] = []
     size = 0

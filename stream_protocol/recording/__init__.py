@@ -4,13 +4,14 @@
                        |
     other formats -> read: records --> turns --> replay: the stream, or the messages
 
-``_front`` imports the public names at their first use, so that ``recording.read`` can be imported without ADK.
+The public names are in ``_front``, which is imported when one of them is first used. So ``recording.read`` can be
+imported without ADK.
 
 Where to change what:
 
-- ``_replay``: the function ``replay``, and the option ``--to messages`` of the command ``replay``.
+- ``_replay``: the functions that replay a recording as SSE events or as messages.
 - ``_recording``: ``Recording`` and ``load_recording``.
-- ``_pace``: the command-line option ``--pace``.
+- ``_pace``: waits between the events of a replay, for the command-line option ``--pace``.
 - ``_split_turns``: decides where a turn begins.
 """
 

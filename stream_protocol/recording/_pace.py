@@ -19,8 +19,8 @@ LONGEST_WAIT: Final = 1e8
 class TurnClock:
     """Converts the recorded times of a turn's events to seconds since the turn began.
 
-    ``has_turn_record``: True if the times count from a ``TurnRecord``, which marks the beginning of the turn. False if
-    they count from the first event.
+    ``has_turn_record``: True if the turn begins with a ``TurnRecord``. Time 0 is then the time of this record,
+    otherwise the time of the first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:
@@ -31,7 +31,7 @@ class TurnClock:
         """Return the time of the turn's next event in seconds since the turn began; ``None`` if the time was not
         recorded.
 
-        The result is never smaller than the result for the event before.
+        The result is never smaller than the result for the previous event.
         """
         if event.at is None:
             return None
@@ -47,7 +47,8 @@ def check_turns(function: str, turns: object) -> None:
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Return the turns with the pauses of the recorded run: the iteration over a turn's items waits before each event.
+    """Return the turns with the pauses of the recorded run. While you iterate over the items of a turn, the iterator
+    waits before each event.
 
     ``speed``: 2 is twice as fast as recorded. There is no pause between turns, or before an event without a recorded
     time.

@@ -31,7 +31,9 @@ from stream_protocol.wire import AnyChunk, check_path, check_text
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTurn:
-    """A turn of a recording: the user's message or answers to calls, and the events of the agent's response."""
+    """A turn of a recording. It has the user's message (or answers to calls), and the events of the agent's
+    response.
+    """
 
     message_id: str
     """The id of the assistant message."""
@@ -75,8 +77,7 @@ class Recording:
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """Yield the turns in order. Raises ``RecordingError`` if the file has changed and is not a recording any
-        more."""
+        """Yield the turns in order. If the file has changed and is no longer a recording, raises ``RecordingError``."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 

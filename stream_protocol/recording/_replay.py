@@ -27,7 +27,9 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Represents an exception of the recorded run in a replay. ``str(error)``: the recorded text of the exception."""
+    """Stands for the exception of the recorded run when the run is replayed. ``str(error)``: the recorded text of the
+    exception.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
 
     The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.
     ``options``: converter options that replace the recorded options. Raises ``RecordingError`` if the turn does not
-    exist, or if the file has changed and is not a recording any more.
+    exist, or if the file has changed and is no longer a recording.
     """
     check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
@@ -80,8 +82,8 @@ def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Yield the SSE events of the turns while the turns are read. The SSE events of a turn begin with ``start`` and end
-    with ``[DONE]``.
+    """Yield the SSE events of the turns. Reads the turns only as far as needed. The SSE events of a turn begin with
+    ``start`` and end with ``[DONE]``.
 
     ``delegated``: the names of tools that start task-mode agents (``Recording.delegated``).
     """
@@ -125,11 +127,11 @@ def replay_messages(
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages that a client has after all turns. ``turn``: the number of a turn, from 1, to get only its
-    messages.
+    """Return the messages that a client has after all turns. ``turn``: the number of a turn, from 1. Then only the
+    messages of this turn are returned.
 
     User messages are included if the user's events were recorded. Their ids come from the recorded requests, or from
-    the events. All complete events stay in memory, because a tool result may come in a later turn than its call.
+    the events. All complete events stay in memory, because the result of a tool call may come in a later turn.
 
     ``delegated``: the names of tools that start task-mode agents (``Recording.delegated``).
     """
@@ -158,8 +160,8 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn with data from the turn's request: the user message's id, and the reasons of
-    approvals. A ``ChatService`` stores this data on the same events.
+    """Yield the events of a turn, with two values from the turn's request: the id of the user message, and the reasons
+    of approvals. A ``ChatService`` stores the same data on its events.
 
     Changed events are copies. ``body``: the body of the request, not validated. ``taken_ids``: the message ids that are
     already used. The function adds the user message's id to this set.
@@ -193,8 +195,8 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
     """End the conversion of a response in the same way as the recorded response ended.
 
-    ``end``: the recorded ending; ``None`` if the events determine how the response ends. ``failure``: the recorded text
-    of the run's exception.
+    ``end``: the recorded ending. ``None`` if none was recorded: then the events determine how the response ends.
+    ``failure``: the recorded text of the run's exception.
     """
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:

@@ -62,8 +62,8 @@ def split_turns(
     """Split the items of a recording into turns. Yields each turn as a pair: the ``TurnHead`` (data about the turn),
     and an iterator of the turn's items. Read all items of a turn before you request the next turn.
 
-    ``hidden``: the events that the client does not receive. ``beginnings``: the ids of invocations that begin a turn
-    without a user event; ``None`` if each invocation can begin a turn.
+    ``hidden``: the events that the client does not receive. ``beginnings``: the ids of the invocations that begin a
+    turn if user events are missing. With ``None``, each invocation can begin a turn.
     """
     splitter = _TurnSplitter(beginnings, hidden)
     for head, group in groupby(_with_heads(items, splitter), key=lambda pair: pair[0]):
@@ -91,7 +91,8 @@ class _TurnSplitter:
     """Finds the turn (the response to one request) of each recorded event.
 
     A ``TurnRecord`` marks the beginning of a turn. If a recording has such records, nothing else begins a turn. In
-    other recordings, an ``EndRecord`` without events since the previous ``EndRecord`` stands for a turn without events.
+    other recordings, there may be no events between two ``EndRecord``. Then the second stands for a turn without
+    events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
@@ -118,11 +119,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the ``toolCallId`` of each call before a user message that is edited or sent again. Returns ``None``
-        for a new user message.
+        """If the user message is edited or sent again, return the ``toolCallId`` of each call before it. Return
+        ``None`` for a new user message.
 
-        The server has removed the stored version of an edited message, and all messages after it. A recording does not
-        contain this removal. So this method deletes the removed messages from ``_ids_by_message``.
+        At an edit, the server removes the old version of the message, and all messages after it. The recording does not
+        show this. So this method deletes these messages from ``_ids_by_message``.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:

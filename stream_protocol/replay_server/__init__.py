@@ -2,7 +2,7 @@
 
 Importing this package loads ADK and Starlette.
 
-``_turn_matching`` finds the recorded turn for a request.
+The module ``_turn_matching`` finds the recorded turn for a request.
 """
 
 from stream_protocol.recording import INSTANT

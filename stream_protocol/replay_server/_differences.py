@@ -23,7 +23,8 @@ CONTEXT_LENGTH: Final = 20
 class Difference:
     """A difference between a request and a recorded turn: a path in the request, and the two values as JSON text.
 
-    ``recorded`` or ``received`` is ``None`` if the recording or the request has no value at this path.
+    If the recording has no value at this path, ``recorded`` is ``None``. If the request has none, ``received`` is
+    ``None``.
     """
 
     path: str
@@ -38,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """The user's answer to a tool call, as it stands in an assistant message of a request."""
+    """The user's answer to a tool call in the assistant message of a request."""
 
     path: str
     """The path of the answer in the request, such as ``messages[-1].parts[1].output``."""
@@ -100,8 +101,8 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return an excerpt of a long value, in whole words. ``equal``: the number of characters at its beginning that are
-    equal in both values.
+    """Return an excerpt of a long value, in whole words. ``equal``: how many characters at the beginning of the two
+    compared values are equal.
     """
     if value is None:
         return "nothing"

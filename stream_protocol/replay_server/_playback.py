@@ -1,4 +1,4 @@
-"""Plays a recorded response: at a given speed, without pauses, or in steps. For each step, a test sends a request."""
+"""Plays a recorded response at a given speed, without pauses, or in steps. A test starts each step with a request."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """Yield the same chunks of a turn as the function ``replay``, each with the time of its event (0 if times were not
-    recorded).
+    """Yield the chunks of a turn, each with the time of its event. The chunks are those of the function ``replay``. If
+    no times were recorded, each time is 0.
 
     ``delegated``: the value of ``Recording.delegated``.
     """

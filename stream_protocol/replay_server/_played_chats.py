@@ -106,8 +106,8 @@ class Chats:
         """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if no response has
         begun in this time.
 
-        ``chat_id`` may also be the name of a recording. In this case, the method waits for the chat that last began
-        this recording.
+        ``chat_id`` may also be the name of a recording. Then the method waits for the newest chat that has begun this
+        recording.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -136,8 +136,8 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """Yield the recording that the chat's id names. If there is none, yield all recordings, first the one that the
-        chat has played last.
+        """Yield the recording that the chat's id names. If there is none, yield all recordings. The recording that the
+        chat has played last comes first.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
@@ -150,8 +150,8 @@ class Chats:
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """If ``target`` is an assistant message, return its chunks without ``start``, because the response continues
-        this message. Otherwise return an empty list.
+        """If ``target`` is an assistant message, the response continues it. Then return its chunks, without ``start``.
+        Otherwise return an empty list.
         """
         if target["role"] != "assistant":
             return []

@@ -176,7 +176,9 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Wrap ``endpoint``: refuse requests from pages of other sites, unless the requests only read data."""
+    """Wrap ``endpoint``. The result refuses a request that changes data if a page of another site has sent the
+    request.
+    """
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

@@ -1,12 +1,12 @@
 """Finds the recorded turn for a request.
 
 A turn is a request and its response. A request with a new user message normally also has the earlier messages of the
-chat. Of these, the last assistant message that is also in the recording counts: the request gets the turn after this
+chat. The last of these assistant messages that is also in the recording is found. The request gets the turn after this
 message. If the client sends only the new message, the request gets the turn after the last turn that the chat has
 played.
 
-A request with answers to tool calls gets the last recorded turn for which the request has all recorded answers. Answers
-are matched by the ids of their calls.
+A request may also contain answers to tool calls. Then it gets the last recorded turn whose recorded answers are all in
+the request. Answers are compared if their calls have the same id.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of these turns for which the request has all answers that were recorded up to this turn.
-    ``turns``: the turns of one assistant message.
+    """``turns``: the turns of one assistant message. Return the last of them for which the request contains all answers
+    that were recorded up to this turn.
 
     Returns a ``Mismatch`` if there is no such turn.
     """
@@ -206,8 +206,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer with the recorded id. If there is none, returns an answer to a call of the same tool:
-    if the model sends no ids, the ids may differ.
+    """Return the received answer with the recorded id. If there is none, returns an answer to a call of the same tool,
+    because the ids differ if the model sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -48,8 +48,8 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """The content that a request must have to get this turn. A field is ``None`` if it was not recorded, and then
-    matches any request.
+    """The content that a request must have to get this turn. A field that was not recorded is ``None``, and matches any
+    request.
     """
 
     number: int
@@ -88,8 +88,8 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
-    """Yield the texts and files of a user message. Equal files have equal values, even if their URLs are encoded
-    differently.
+    """Yield the texts and files of a user message. Equal files give equal values, even if one URL is encoded in another
+    way.
     """
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
@@ -109,7 +109,7 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """Return the parts of the user message in the recorded request. Call this function if the turn's events do not
+    """Return the parts of the user message in the recorded request. Use this function if the turn's events do not
     contain the user message.
     """
     if turn.request is None or turn.past:

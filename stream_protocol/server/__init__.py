@@ -3,7 +3,7 @@
 Where to change what:
 
 - ``_uvicorn_server``: start and shutdown of the server.
-- ``stream_protocol._listener``: the socket of a server.
+- ``stream_protocol._listener``: creates the socket of a server.
 - ``_limited_http``: limits for connections and slow clients.
 - ``_strict_connection``: limits for the headers of a request, and for the chunks of its body.
 - ``_allowed_hosts``: host names, and the warning for servers that other machines can reach.

@@ -30,9 +30,8 @@ def only_allowed_hosts(
     """Returns the app with a check of the host names in requests. The address of ``listener`` decides which names are
     allowed.
 
-    If only this machine can reach the server, loopback names and ``allowed_hosts`` are allowed. If other machines or a
-    proxy can reach the server, all names are allowed by default. With ``allowed_hosts``, only these names and loopback
-    names are then allowed. Raises ``StreamProtocolError`` for an invalid name.
+    Loopback names and ``allowed_hosts`` are always allowed. Other names are allowed only if ``allowed_hosts`` is empty,
+    and other machines or a proxy can reach the server. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
@@ -56,8 +55,8 @@ def is_on_loopback(listener: socket.socket) -> bool:
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """Returns the warning that everybody who reaches the server is one user. Returns ``None`` if ``listener`` has a
-    loopback address.
+    """Returns the text of a warning: all visitors of the server share one user's chats. Returns ``None`` if
+    ``listener`` has a loopback address.
     """
     if is_on_loopback(listener):
         return None
@@ -69,9 +68,9 @@ def exposure_warning(listener: socket.socket) -> str | None:
 class AllowedHosts:
     """ASGI middleware that refuses a request with 403 if its ``Host`` header is not allowed.
 
-    A ``Host`` may be a loopback name, one of ``names``, or the address to which the client has connected. A load
-    balancer's health check sends such an address. An address is safe, because DNS rebinding needs a host name.
-    ``names``: host names or addresses, without a port. ``.example.com`` includes all subdomains.
+    Allowed are loopback names, ``names``, and the IP address to which the client has connected. For example, the health
+    check of a load balancer sends the address. An address is safe, because DNS rebinding needs a host name. ``names``:
+    host names or addresses, without a port. ``.example.com`` includes all subdomains.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
@@ -128,7 +127,7 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True for ``localhost``, its subdomains, and loopback addresses. Browsers resolve the subdomains without
-    DNS (RFC 6761).
+    """Return True for ``localhost``, its subdomains, and loopback addresses. Subdomains of ``localhost`` are safe,
+    because browsers resolve them without DNS (RFC 6761).
     """
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

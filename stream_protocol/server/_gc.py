@@ -1,5 +1,5 @@
-"""Excludes long-lived objects from garbage collection: the objects that a server loads at its start. Every chat waits
-during a collection.
+"""Excludes the objects that a server loads at its start from garbage collection. During a collection, all chats wait,
+so a collection must be short.
 """
 
 import gc
@@ -35,8 +35,8 @@ async def tune_gc() -> None:
     or more, while all chats wait. ADK loads many modules only at its first run. So this function runs an agent with a
     fake model, in memory.
 
-    Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process has a higher
-    threshold or no automatic collection, this setting stays.
+    Afterwards, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process already has a higher
+    threshold, or automatic collection is off, this setting is not changed.
 
     Call ``tune_gc`` in the lifespan of your app, after your agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.

@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 This library marks quotations of a chat in its own log records with ``Quoting``. Other packages may log a prompt, a
-reply or a tool's arguments, even in the text of an exception. So a message of another package is written only if the
-message is a literal in the source code, and without its arguments.
+reply or a tool's arguments, even in the text of an exception. So their messages are written without arguments, and only
+if the message is a literal in the source code.
 """
 
 import inspect
@@ -32,11 +32,12 @@ class JsonLines(logging.Formatter):
     """Formats a record as one line of JSON: ``time``, ``severity``, ``logger``, ``message``, and the ids of
     ``ChatIdFilter``.
 
-    An exception becomes ``error_type`` and ``stack`` (file, line and function of each frame), without its text.
-    ``whole``: names of loggers. Their records, and those of their child loggers, are written completely.
+    The text of an exception is not written, only its ``error_type`` and ``stack`` (file, line and function of each
+    frame). ``whole``: names of loggers. The records of these loggers, and of their child loggers, are written
+    completely.
 
-    The handler must format a record inside the logging call. So do not use a queue handler: the formatter could not
-    find the source code of the call.
+    Do not use a queue handler. The formatter looks at the source code of the logging call, so it must run inside this
+    call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:

@@ -77,8 +77,8 @@ class ServerLimits:
     body_seconds: float = 20.0
     """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Each time this many bytes of a body arrive, the body's time limit grows by a second. A faster body
-    reaches no time limit."""
+    """Each time this many bytes of a body arrive, the body's time limit grows by a second. A body that
+    always arrives at this rate never times out."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 
@@ -96,7 +96,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """asyncio protocol that reads at most ``READ_BYTES`` in one step, and passes the bytes to a ``LimitedHttp``.
 
-    Only an ``asyncio.BufferedProtocol`` can limit the bytes of one step, and uvicorn's protocol is not one.
+    uvicorn's own protocol is not an ``asyncio.BufferedProtocol``, so it cannot limit the bytes of one step.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -148,10 +148,10 @@ class LimitedHttp(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. Above the connection limit, closes the connection that has been idle for the longest
-        time.
+        """Accepts the connection. If the server then has too many connections, closes the one that has been idle for
+        the longest time.
 
-        If no connection is idle, the new connection gets 503.
+        If none is idle, the new connection gets 503.
         """
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
@@ -234,8 +234,8 @@ class LimitedHttp(H11Protocol):
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection to make room for another. The client gets 503, unless the connection is idle after a
-        response.
+        """Closes this connection to make room for another. If the connection is idle after a response, it is closed
+        without a response. Otherwise, the client gets 503.
         """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 

@@ -1,7 +1,7 @@
 """h11's connection, with limits against small requests that take much time.
 
-h11 parses each header and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large
-chunks.
+h11 parses each header and each chunk of a body in Python. A body of 4 KiB in chunks of one byte takes as long as 20 MiB
+in large chunks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 
 
 class StrictConnection(h11.Connection):
-    """h11 connection that also refuses bodies in tiny chunks, too many headers, and two declared lengths.
+    """h11 connection that also refuses three kinds of requests: a body in tiny chunks, too many headers, and two
+    declared lengths.
 
     A request may have both a ``Content-Length`` and a chunked body. h11 then uses the chunks, but a proxy may use the
     length. h11 and the proxy would disagree on where the next request begins (request smuggling). nginx and Node also

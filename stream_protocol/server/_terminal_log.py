@@ -25,17 +25,17 @@ def log_to_terminal(
     """Prints the log of the process on stderr. Call this function in the main function of a server.
 
     With ``"text"``, warnings and errors are printed, each on one line with the id of its chat. Lines may quote chats.
-    Control characters are escaped. ADK's warnings about its own experimental features are left out. ``verbose`` adds
-    these warnings, and indented tracebacks below the errors.
+    Control characters are escaped. ADK's warnings about experimental features are printed only if ``verbose``.
+    ``verbose`` also adds indented tracebacks below the errors.
 
     With ``"json"``, each record is printed as one line of JSON, with the ids of its chat, run, user and trace. The log
-    also has a line for the end of each run. No line quotes a chat. A message of another package is printed only if the
-    message is a literal in the source code, and without its arguments. ``whole``: names of loggers whose records are
+    also has a line for the end of each run. No line quotes a chat. Messages of other packages are printed without
+    arguments, and only if the message is a literal in the source code. ``whole``: names of loggers whose records are
     printed completely. Uncaught exceptions and Python's warnings also become lines of JSON. ``verbose`` adds this
     library's debug records.
 
-    If the root logger already has a handler, ``"text"`` does nothing, so that the app's own setup stays. ``"json"``
-    replaces the root logger's stream handlers.
+    If the app has already added a handler to the root logger, ``"text"`` changes nothing. ``"json"`` replaces the root
+    logger's stream handlers.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))
@@ -76,8 +76,8 @@ class _OneLine(logging.Formatter):
 
 
 class _WithTraceback(logging.Formatter):
-    """Formats a log record with its traceback. All lines but the first are indented, so that no quoted text looks like
-    a new record.
+    """Formats a log record with its traceback. Indents all lines except the first, so that no line of a quoted text
+    looks like a new record.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -94,8 +94,8 @@ def _beginning(record: logging.LogRecord) -> str:
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """In a record of this library, find the texts that must not be redacted. For example, the id of a run looks like an
-    API key.
+    """Return the ids in a record of this library, such as the id of a run. Some ids look like API keys, but must not be
+    redacted.
     """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
@@ -105,7 +105,7 @@ def log_lost_errors() -> None:
     """Logs exceptions that end a thread or the process. Also logs exceptions that Python cannot raise, for example in
     ``__del__``.
 
-    If other code has set an exception hook, this hook stays.
+    If other code has installed an exception hook, this function does not replace it.
     """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread

@@ -66,7 +66,7 @@ class StreamingService(Protocol):
     """A service with open streams, such as ``ChatService``."""
 
     async def drain(self) -> None:
-        """Starts no new streams. Returns when all streams of this process have ended."""
+        """Refuses new streams. Returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
@@ -75,9 +75,9 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends all streams before it waits for their connections to close.
 
-    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. Responses
-    of runs that other workers execute also continue. As soon as no request is left, the server closes its sockets, its
-    idle connections and the service.
+    After SIGTERM, the server still accepts connections, and responses continue, for up to ``drain`` seconds. If another
+    worker executes the run of a response, this response continues, too. As soon as no request is left, the server
+    closes its sockets, its idle connections and the service.
 
     After SIGINT (Ctrl+C) or SIGHUP (a closed terminal), the server stops the runs immediately. After a second signal,
     it no longer waits for open connections, and the process ends soon.
@@ -111,7 +111,9 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. Also limits how often asyncio logs that the process has too many open files."""
+        """Starts the server. Also adds a log filter, so that asyncio does not repeat its record about too many open
+        files.
+        """
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -168,11 +170,11 @@ CANCELLED: Final = "CancelledError"
 
 
 class RareRecords(logging.Filter):
-    """Filter for uvicorn's log that passes each message at most once in ``WARNING_SECONDS``. Without the filter,
-    uvicorn logs each request with invalid HTTP.
+    """Filter for uvicorn's log. Each message is logged at most once in ``WARNING_SECONDS``. Without this filter,
+    uvicorn logs a line for each request with invalid HTTP.
 
-    A record with a traceback always passes. uvicorn's record about a response that the server has cut off is dropped,
-    because this library logs the reason.
+    Records with a traceback are always logged. If the server has cut off a response, uvicorn's record about this is
+    dropped, because this library logs the reason.
     """
 
     def __init__(self) -> None:
@@ -217,8 +219,8 @@ def run_server(
     ``before_accepting``: coroutine function that is awaited before connections are accepted, for example ``tune_gc``.
     New connections wait until it has returned.
 
-    ``drain``: seconds that runs may continue after SIGTERM. No new runs start in this time. SIGINT, SIGHUP and any
-    second signal stop the runs.
+    ``drain``: how many seconds runs may continue after SIGTERM. No new runs start in this time. SIGINT, SIGHUP, or a
+    second signal of any kind stops the runs immediately.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_interface("service", service, StreamingService, "a ChatService")
@@ -258,8 +260,8 @@ def rare_records() -> Iterator[None]:
 
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
-    """Context manager: handles SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
-    after ``nohup``, the signal stays ignored.
+    """Context manager: handles SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process already ignores
+    SIGHUP, for example because of ``nohup``, it still ignores the signal.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
@@ -275,7 +277,7 @@ def ending_with_terminal() -> Iterator[None]:
 def connections_within_files(wanted: int) -> int:
     """Return the number of connections that the limit of open files allows, but at most ``wanted``.
 
-    If necessary, raises the process's soft limit of open files, as nginx, Go and the JVM do.
+    If necessary, raises the process's soft limit of open files.
     """
     if sys.platform == "win32":  # sockets do not count as files on Windows
         return wanted

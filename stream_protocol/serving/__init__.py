@@ -6,10 +6,10 @@ Where to change what:
 
 - ``_service``: the public methods.
 - ``base``: limits for users (429, 503), timeouts, threads for long computations, the audit trail.
-- ``requests``: a chat request until its run begins, histories, stops, deletions, options, ``/readyz``.
+- ``requests``: handles a chat request until its run begins, and all requests for histories, stops and deletions.
 - ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: recovers runs of dead workers.
-- ``chats``: stored chats. ``adk_runner``: ADK's runner; agents named on a command line; session services created from
-  URIs. ``http``: the routes.
+- ``chats``: stored chats. ``adk_runner``: creates ADK's runner, loads agents that a command line names, and creates
+  session services from URIs. ``http``: the routes.
 - ``errors``, ``telemetry``: error texts, logs, traces and metrics.
 - ``_sync_service``: Flask and Django under WSGI.
 """

@@ -41,8 +41,8 @@ class ChatService:
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
     ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, which include the options of
-    the converter. If ``nested_agents`` shows a task-mode sub-agent as ``"flat"``, the tool calls that start this
-    sub-agent are hidden, as if ``hidden_tools`` named them. Raises ``StreamProtocolError`` for an invalid value.
+    the converter. If ``nested_agents`` is ``"flat"`` for a task-mode sub-agent, the tool calls that start this
+    sub-agent are hidden. Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -65,8 +65,8 @@ class ChatService:
         return self._context.max_file_bytes
 
     async def unready(self) -> tuple[str, ...]:
-        """Returns the names of the unreachable stores, for readiness probes: ``run log``, ``session store``,
-        ``engine``.
+        """Returns the names of the unreachable stores, for readiness probes. The names are ``run log``, ``session
+        store`` and ``engine``.
 
         A run needs all stores. The call takes at most a second, and its result is cached for a second.
         """
@@ -111,8 +111,8 @@ class ChatService:
         response. A new message interrupts the active run of the chat (see ``on_busy``). An approval, or the output of a
         client tool, waits until the active run has ended.
 
-        If this wait takes longer than ``stop_timeout``, the response begins without chunks, so that no client or proxy
-        times out. If such a request is then refused, the response is one ``error`` chunk.
+        If this wait takes longer than ``stop_timeout``, the response begins, but sends no chunks yet. So no client or
+        proxy times out. If the request is then refused, the response contains only an ``error`` chunk.
 
         Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and neither starts nor
         interrupts a run.
@@ -136,8 +136,8 @@ class ChatService:
         """Returns the running response of a chat as SSE events, from the ``start`` chunk on; ``None`` if no response is
         running.
 
-        The events contain the whole message, with its content from earlier responses. Returns ``None`` for chats of
-        other users.
+        If the response continues a message, the events also contain the content from earlier responses to this message.
+        Returns ``None`` for chats of other users.
         """
         with self.in_progress:
             key = chat_key(user_id, chat_id)
@@ -156,7 +156,9 @@ class ChatService:
         memory: ByteShare | None = None,
         encoded: bool = True,
     ) -> list[UIMessage] | None:
-        """Returns the messages of a chat; ``None`` if this user has no such chat. See ``read_chat``."""
+        """Returns the messages of a chat; ``None`` if this user has no such chat. For the parameters, see
+        ``read_chat``.
+        """
         chat = await self.read_chat(
             chat_id, user_id=user_id, artifact_base=artifact_base, memory=memory, encoded=encoded
         )
@@ -179,7 +181,7 @@ class ChatService:
         ``artifact_base``: see ``RunOverrides``. ``encoded``: True to get the URLs of files as text. The chat routes
         pass False, and encode each file only when they send the file.
 
-        ``memory``: a counter from ``hold_memory``, which first counts the estimated size of the messages. If the
+        ``memory``: a counter from ``hold_memory``. The estimated size of the messages is added to this counter. If the
         messages do not fit into the memory limit within some seconds, raises ``ChatRequestError`` (429, 503).
         """
         check_text("artifact_base", artifact_base, or_none=True)
@@ -213,8 +215,8 @@ class ChatService:
         """Returns a page of the list of the user's chats, newest first.
 
         ``cursor``: the ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and
-        ``archived``. ``search``: a text of up to 200 characters that the title must contain, in upper or lower case.
-        ``archived``: True for the archived chats, False for all other chats.
+        ``archived``. ``search``: a text of up to 200 characters. Returns only chats whose title contains this text, in
+        upper or lower case. ``archived``: True for the archived chats, False for all other chats.
 
         Each chat is on exactly one page, even if chats change while the pages are read. Raises ``ChatRequestError``
         (422) for a search that is too long, or a cursor of a different list.
@@ -239,9 +241,9 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Makes a chat continue from a chosen version of a message.
 
-        The chat then shows this version, and the messages that followed this version when it was last shown. New
-        messages are added after these messages. Session state and artifacts are restored to this version, as after an
-        edit.
+        The chat then shows this version, and the messages that came after this version when the chat last showed it.
+        New messages are added at the end. Session state and artifacts get the values that they had at this version, as
+        after an edit.
 
         ``version_id``: one of ``MessageVersions.ids``; may also be the version that the chat shows now. Raises
         ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
@@ -279,8 +281,8 @@ class ChatService:
         with the message. If a message is sent twice, the agent reads it once. ``request``: a request with only this
         message.
 
-        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
-        edit or without ``history="server"``, and 429 if too many messages wait.
+        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, and 429 if
+        too many messages wait. It is 409 for an edit, and for a service without ``history="server"``.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -296,8 +298,8 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets for an exception: the text of ``on_error``. By default, this text
-        hides the exception.
+        """Returns the error text that a client gets for an exception. The option ``on_error`` creates this text. The
+        default text does not contain the exception.
         """
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
@@ -314,11 +316,11 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
-        Unfinished requests, such as those for histories, can finish before the run log is closed.
+        Unfinished requests without a run, such as those for histories, can finish before the run log is closed.
 
-        If the service was created with an agent or an ``App``, its toolsets and plugins are also closed, unless another
-        service still uses them. If it was created with a ``Runner``, the ``Runner`` stays open. Toolsets that belong
-        only to an agent of ``RunOverrides`` stay open, too.
+        If the service was created with an agent or an ``App``, its toolsets and plugins are closed, too. A toolset or
+        plugin that another service still uses stays open. If it was created with a ``Runner``, the ``Runner`` stays
+        open. If only an agent of ``RunOverrides`` uses a toolset, this toolset stays open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

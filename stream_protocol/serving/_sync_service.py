@@ -44,8 +44,8 @@ class SyncChatService:
     """A ``ChatService`` for servers without an event loop. It runs on an event loop in one background thread for each
     process.
 
-    All requests share this event loop, because client libraries of models keep connections, and a connection belongs to
-    one event loop.
+    All requests share this event loop. The client libraries of models keep connections open, and each connection works
+    only on one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
@@ -57,7 +57,8 @@ class SyncChatService:
     ``allow_origins``: other origins whose pages may change data, in addition to this server's pages. The method
     ``admit`` refuses requests from all other origins.
 
-    When the process exits, ``close`` is called. A signal that kills the process skips this call, so handle the signal.
+    When the process exits, ``close`` is called. If a signal kills the process, ``close`` is not called. So install a
+    handler for the signal.
     """
 
     def __init__(
@@ -207,5 +208,5 @@ def _start_portal() -> BlockingPortal:
 
 
 async def _next(events: AsyncIterator[bytes]) -> bytes:
-    """Return the next SSE events; empty bytes at the end."""
+    """Return the next SSE events, or empty bytes at the end of the response."""
     return await anext(events, b"")

@@ -15,23 +15,24 @@ Where to change what:
 
 - ``transcript``: reads a session from its stored events: turns, calls, hidden events, versions of messages.
 - ``_page_values``: checks the client's context and state against the types that the app declares.
-- ``_planning``: decides what a request starts, or refuses the request.
+- ``_planning``: decides what the server runs for a request, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
-- ``_seen_events``: finds how much of a message a client has received.
+- ``_seen_events``: finds the part of a message that a client has received.
 - ``_request_plans``: the types of plans, and the user's decisions that the audit trail records.
 - ``_submitted_answers``: finds the pending call for each of the user's answers, and validates the answers.
 - ``_schema_checks``: checks user input against JSON schemas.
-- ``_schema_costs``: limits the work of a schema check.
+- ``_schema_costs``: limits the time of a schema check.
 - ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
 - ``_run_output``: finds text that a run has streamed, but ADK has not stored.
 - ``_interrupted_runs``: creates the missing responses to calls after a stop, an error, or the failure of a tool.
 - ``_storable_events``: replaces values that ADK's stores refuse or change.
 - ``_run_input``: builds the input for ADK.
 - ``_client_history``: reads chats whose client sends the history with each request.
-- ``_importing``: converts UI messages from other databases to ADK events.
+- ``_importing``: converts UI messages to ADK events, for apps that have kept their chats in their own database.
 - ``_files``: accepts or refuses attached files.
-- ``_user_message``: converts a user message between UI message, ADK event and stored record.
+- ``_user_message``: converts a user message from one form to another. The forms are UI message, ADK event and stored
+  record.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
 """
 

@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
 The server cannot verify this history: the client may have changed it. So the server never executes the calls in the
-history. Only the model reads the history. The server refuses approvals, because it has not stored the arguments of the
-approved call.
+history. Only the model reads the history. The server refuses approvals, because only the client knows the arguments of
+the approved call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
-A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries cut the history to
-edit a message, and send the edited message as a new message. Or the browser tab has not loaded the newest messages. The
-app's ``TruncatedHistory`` decides what the server does in both cases.
+A request may have fewer messages than the stored chat, for one of two reasons. Some UI libraries remove an edited
+message and all messages after it, and send the edited text as a new message. In other cases, the browser tab has not
+loaded the newest messages. The server cannot distinguish the two cases. The app's ``TruncatedHistory`` decides what the
+server does.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def plan_user_message(
 
 
 def find_user_message(transcript: Transcript, client_id: str) -> Turn | None:
-    """Return the newest turn with this user message; ``None`` if there is none."""
+    """Return the newest turn that begins with this user message; ``None`` if there is none."""
     return next((turn for turn in reversed(transcript.turns) if client_id in turn.user_message_ids), None)
 
 
@@ -94,8 +95,8 @@ def _plan_run(
     """Return the plan for a user message that starts a run. ``stored``: the stored turn of the message; ``None`` if the
     message is not stored.
 
-    A request to regenerate the reply may name a message that is not stored, because a failed regeneration has removed
-    the message. Such a message counts as new.
+    If regenerating a reply fails, the user message may be removed. A second request to regenerate the reply then names
+    a message that is not stored. This message counts as new.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -126,12 +127,12 @@ def _plan_run(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages to keep when the agent replies to a user message again. A steering
-    message is a message that the user sends while the agent works.
+    """The agent will reply to a user message again. Return the ids of the steering messages that stay in the chat. A
+    steering message is a message that the user sends while the agent works.
 
     ``stored``: the turn of the user message. If the user message was edited, or is not the newest, no steering message
-    is kept. Otherwise, the steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the turn's other steering messages are kept, too.
+    stays. Otherwise, unread messages stay: no model call has read them. If the stored reply is incomplete, all steering
+    messages of the turn stay.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -148,7 +149,8 @@ def turn_to_rewind(
     The rewind also removes all turns after the returned turn.
 
     ``stored``: the stored turn of the user message; ``None`` if the message is not stored. ADK can rewind only whole
-    invocations. So raises ``ChatRequestError`` (409) if the turn to remove shares its invocation with an earlier turn.
+    invocations. If the turn to remove shares its invocation with an earlier turn, this function raises
+    ``ChatRequestError`` (409).
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -165,11 +167,11 @@ def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
 
 
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
-    """Return the first stored turn that is missing in the request's messages; ``None`` if no turn is missing.
+    """Return the first stored turn that the request's messages lack; ``None`` if they lack no turn.
 
-    - A turn is missing if the request has no message of this turn or of a later turn.
-    - If the request has user messages before its last message, but none of them is stored, the result is ``None``.
-      These messages are not from this session.
+    - The request lacks a turn if it has no message of this turn or of a later turn.
+    - If none of the user messages before the last message is stored, they come from another session. The result is then
+      ``None``.
 
     Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """
@@ -211,7 +213,7 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
     """Return True if the text of the request's ``message`` differs from the stored text. Some clients change the text
     of a message, and then send a request to regenerate the reply.
 
-    Files are not compared. After a reload, a client may have a link or a line of text in place of a file.
+    Files are not compared, because after a reload, a client may have a link or a text instead of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))
@@ -223,15 +225,15 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Turn]) -> Iterator[TextOrFile]:
-    """Return the texts and files of an edited message, with a ``SavedFile`` in place of each link to a saved
-    artifact."""
+    """Yield the texts and files of an edited message. A ``SavedFile`` replaces each link to a saved artifact."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 
 
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
-    """Return the files of a user message that ADK saved as artifacts: artifact path -> file. All stored versions of the
-    message count, because a client may still show a file that an edit has removed.
+    """Return the files of a user message that ADK saved as artifacts. The result maps the path in an artifact's URL to
+    the file. It includes the files of earlier versions, because a client may still show a file that an edit has
+    removed.
 
     A small request can have many links to one file, so the caller must load each file only once.
     """

@@ -60,7 +60,7 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file that ADK saved as an artifact. In the stored user event, the text ``line`` is in the file's place."""
+    """A file that ADK saved as an artifact. The stored user event has the text ``line`` instead of the file."""
 
     line: str
     artifact: str
@@ -103,10 +103,10 @@ TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 
 @dataclass(frozen=True, kw_only=True)
 class FilePolicy:
-    """Limits for the files that users attach, and the form (link or bytes) in which clients get artifacts.
+    """Limits for the files that users attach. Also decides if clients get artifacts as links or as bytes.
 
-    This library never fetches a link. But some model adapters fetch links on your server's machine. For example,
-    LiteLlm fetches links for providers that do not accept links. With such an adapter, set ``schemes={"data"}`` if your
+    This library never fetches a link. But some model adapters do, on your server's machine. For example, LiteLlm
+    fetches a link if the model's provider accepts no links. With such an adapter, set ``schemes={"data"}`` if your
     server can reach an internal network.
 
     Raises ``StreamProtocolError`` for an invalid scheme or size.

@@ -1,7 +1,8 @@
 """Converts the stored responses of a session or a recording to UI messages.
 
-Each response passes through the converter and through a Python version of the AI SDK's reducer. So the messages equal
-those of a client that received the stream. Some events change messages that come before them:
+The converter turns each response into chunks. From the chunks, a Python version of the AI SDK's client code builds the
+messages. So they equal the messages of a client that received the stream. Some events change messages that come before
+them:
 
 - The user's answer to an approval request is added to the part of the call.
 - A result in a later turn is added to the message with the call.
@@ -103,13 +104,13 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages (sent while the agent worked) that no model call has read."""
+    """Return the steering messages that no model call has read. A steering message was sent while the agent worked."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Converter settings for histories. Each file of the agent first gets a placeholder as its URL. The method ``fill``
-    replaces the placeholders in the finished message, so each file is encoded only once.
+    """Converter settings for histories. Each file of the agent first gets a placeholder as its URL. When the message is
+    finished, the method ``fill`` puts the real URLs in. So each file is encoded only once.
 
     ``encoded``: True if ``fill`` inserts URLs as strings, False for ``DataUrl`` objects.
     """
@@ -129,13 +130,15 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents inside tool calls. Their files have real URLs from the beginning, because ``fill``
-        replaces no placeholders in tool outputs."""
+        """The settings for agents inside tool calls. Their files get no placeholders, because ``fill`` does not look
+        into the outputs of tools.
+        """
         return Settings(**cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the chunks that the app's hook ``transform`` returns for a chunk. The hook gets a file with its real
-        URL. If the hook returns the file with this URL, the placeholder replaces the URL again."""
+        URL. If the hook returns this URL unchanged, it becomes the placeholder again.
+        """
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -160,7 +163,7 @@ class HistorySettings(Settings):
 class PageMessages:
     """Builds the messages of a chat. For each turn, call ``begin_turn``, and then add the turn's responses in order.
 
-    Stores all complete events, because the result of a call can come in a later turn than the call.
+    Keeps all complete events in memory, because the result of a call can come in a later turn.
     """
 
     def __init__(self) -> None:
@@ -171,8 +174,8 @@ class PageMessages:
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
         """Begin a turn, which is a user message and the agent's replies to it.
 
-        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in the
-        turns before.
+        ``message_id``: the id of the turn's assistant message. ``call_ids``: the ``toolCallId`` of each call in earlier
+        turns.
         """
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
@@ -202,10 +205,11 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Some results in the newest turn belong to calls of earlier turns. Add these results to the messages with the
-        calls.
+        """Some results in the newest turn belong to calls of earlier turns. Add each of them to the message that
+        contains the call.
 
-        A stream does not contain these results, because a client refuses outputs for calls of earlier messages.
+        The stream to a client does not contain these results, because a client refuses outputs for calls of earlier
+        messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[Result]] = {}
@@ -252,10 +256,11 @@ class _PageTurn:
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Give each unanswered tool call an error, because the user has sent a newer message. The call's metadata gets
-        ``unanswered: true``, which failed calls do not have.
+        """Give each unanswered tool call an error, because the user has sent a newer message. ``unanswered: true`` in
+        the call's metadata distinguishes it from a failed call.
 
-        A question of an agent inside a tool call is in the message and in the agent's card. Both parts end alike.
+        If an agent inside a tool call has asked a question, the message contains it twice: as a part, and in the output
+        of the tool call. Both get the error.
         """
         if self._message is None:
             return
@@ -292,11 +297,11 @@ class _PageTurn:
 
 
 def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a copy of ``card``, the message of an agent inside a tool call. In the copy, no question waits for the
-    user.
+    """Return a copy of ``card``, the message of an agent inside a tool call. In the copy, no question waits for an
+    answer.
 
-    ``questions``: the tool parts of the chat's message. A waiting part of the card becomes equal to the chat's part for
-    this question.
+    ``questions``: the tool parts of the chat's message. They replace the card's parts that wait for an answer to the
+    same question.
     """
     closed = []
     for part in card["parts"]:
@@ -310,8 +315,9 @@ def _with_closed_questions(card: dict[str, Any], questions: Sequence[dict[str, A
 
 
 def _outer_part(part: dict[str, Any], questions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the chat message's part for a question in a card, the message of an agent inside a tool call. A card has
-    its own ids, so equal ids do not suffice. The agent, its branch, the tool and the arguments must also match.
+    """A card is the message of an agent inside a tool call. For ``part``, a question in a card, return the part of the
+    chat's message with the same question. Ids in cards are not unique, so the agent, its branch, the tool and the
+    arguments must match, too.
     """
     same = [each for each in questions if _identity(each) == _identity(part)]
     return next((each for each in same if each["toolCallId"] == part["toolCallId"]), same[0] if same else part)

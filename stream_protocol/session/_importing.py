@@ -68,9 +68,9 @@ def messages_to_events(
     """Convert UI messages to ADK events. The caller must append the returned events to a session in order.
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
-    that may be the author of a part. The author is in the part's ``providerMetadata.adk.author``. ``start``: the
-    timestamp of the first event, in seconds since 1970. The timestamps of later events increase by a millisecond. Equal
-    arguments give equal events.
+    that may have written a part. A part names its agent in ``providerMetadata.adk.author``. ``start``: the timestamp of
+    the first event, in seconds since 1970. The timestamps of later events increase by a millisecond. Equal arguments
+    give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
     that ADK cannot represent are left out. Raises ``ChatRequestError`` for an invalid message, and for a refused file
@@ -112,8 +112,9 @@ class _HistoryBuilder:
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
         """Begin a new invocation of the imported history. ``name``: the preferred invocation id. If ``name`` is empty,
-        too long or already used, the invocation gets another id. ``only_first``: True to do nothing if the history
-        already has an invocation."""
+        too long or already used, the invocation gets another id. ``only_first``: True to begin an invocation only if
+        the history has none yet.
+        """
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -170,8 +171,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. A file that follows a tool result becomes a part of the result. A file that
-        ``read_file`` refuses is left out.
+        """Add a file of the agent. If the file comes directly after a tool result, it is added to the result. A file
+        that ``read_file`` refuses is left out.
         """
         with suppress(ChatRequestError):
             file = read_file(part)
@@ -252,7 +253,9 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Return the outputs of tools that ran although the user denied their calls: call id -> output."""
+    """Return the outputs of tools that ran although the user denied their calls. The result maps a call's id to the
+    output.
+    """
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
         denial["toolCallId"]: denial.get("output")

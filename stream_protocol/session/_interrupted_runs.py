@@ -1,7 +1,7 @@
 """Creates events to append after a run, so that the history and the next prompt match the client's screen.
 
-ADK stores only complete events, and stores no event when a run fails or is stopped. So a session may lack streamed
-text, the end of a run, and responses to calls.
+ADK stores only complete events. When a run fails or is stopped, ADK stores no further event. So a session may lack
+streamed text, the end of a run, and responses to calls.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ which closes pending calls. After a timeout, the last event has ``RUN_FAILED``, 
 def completing_events(
     transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
-    """Return the events that complete a session after its newest run. The caller must append them in order.
+    """Return the events that the session lacks after its newest run. The caller must append them in order.
 
     ``transcript``: the complete session. ``outcome``: how the run ended. ``events_before_run``: the number of events
     stored before the run. ``agent``: the root agent's name. ``now``: seconds since 1970.
@@ -72,11 +72,11 @@ def completing_events(
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return error responses, as events, for calls whose tools raised an exception. ADK stores no responses for these
+    """Return error responses, as events, for calls whose tools raised an exception. ADK stores no responses to these
     calls. The caller must append the events after the run.
 
-    ``transcript``: the complete session. ``raised``: the calls. ``run_failed``: True if the exception ended the run. In
-    this case, the returned events have an error code.
+    ``transcript``: the complete session. ``raised``: the calls. ``run_failed``: True if the exception ended the run.
+    The events then have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -103,12 +103,12 @@ def _closing_events(
     agent: str,
     hidden: Sequence[Event],
 ) -> list[Event]:
-    """Return the events that follow the streamed text of a failed or stopped run: responses to unanswered calls, and
-    the end of the run.
+    """Return the events to append after the streamed text of a failed or stopped run. They contain responses to
+    unanswered calls, and the end of the run.
 
     ``streamed``: events with text that the client received but ADK did not store. ``hidden``: stored events that the
     client did not receive. If the client received an error text and ``streamed`` is empty, the result has at least one
-    event, which can store the error text.
+    event. The caller stores the error text in this event.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -129,10 +129,10 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Some calls got a stored response after the client's stream had ended. Yield events with error responses for these
-    calls.
+    """ADK stored the responses to some calls after the client's stream had ended. Yield events with error responses for
+    these calls.
 
-    Only the client gets these events, so that the history shows the same error as the stream. The model reads the
+    Only clients get these events, so that the chat's history shows the same errors as the stream. The model reads ADK's
     stored responses.
     """
     hidden_ids = {event.id for event in hidden}
@@ -142,10 +142,10 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return a copy of the event ``late``, which came after the client's stream had ended. In the copy, ADK's error for
-    a stopped run replaces each function response.
+    """``late``: an event that came after the client's stream had ended. Return a copy in which each function response
+    is ADK's error for a stopped run.
 
-    If agents ran inside the calls, the copy still contains the stored events of these agents.
+    If an agent ran inside a call, the copy keeps the stored events of this agent.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -175,12 +175,12 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield events with error responses for the turn's unanswered tool calls. If several of these calls are in one
-    event, their responses are also in one event.
+    """Yield events with error responses for the turn's unanswered tool calls. Calls from the same event get their
+    responses in one event.
 
     ``closes_pending``: True to include calls that wait for the user's answer. ``hidden``: ids of stored events that the
-    client did not receive. A response in a hidden event does not answer a call that waits for the client. ``failed``:
-    the ``toolCallId`` of each call whose tool raised an exception.
+    client did not receive. If a call waits for the client, responses in such events are ignored. ``failed``: the
+    ``toolCallId`` of each call whose tool raised an exception.
     """
     unanswered = (
         call
@@ -203,7 +203,7 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Yield copies of the stored function responses that ADK hides from the model. The model reads the copies.
+    """Yield copies of stored function responses. ADK hides the originals from the model, but not the copies.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
     approval request, ADK hides the whole event. The client has already received the responses, so the copies are hidden

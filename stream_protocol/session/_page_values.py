@@ -126,11 +126,12 @@ class PageContext:
 
 
 class SharedState:
-    """The keys of a session's state that a client can read, and the keys that a client can also write.
+    """The keys of a session's state that a client can read or write.
 
-    ``read``: the keys that the client can only read. ``write``: key -> type of its value, for keys that the client can
-    write and read. The type is any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` for
-    other types, and for keys that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
+    ``read``: the keys that the client can only read. ``write``: a dictionary with the keys that the client can write
+    and read. Its values are the types of the keys' values. The type is any type that pydantic supports, or a JSON
+    schema. Raises ``StreamProtocolError`` for other types, and for keys that do not belong to one chat: ``app:…``,
+    ``user:…``, ``temp:…``.
     """
 
     def __init__(self, *, read: Collection[str] = (), write: Mapping[str, Any] | None = None) -> None:
@@ -160,16 +161,17 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of ``state`` that the client can read. Values that are not JSON are converted to JSON,
-        because some session stores keep any object."""
+        """Return the values of ``state`` that the client can read. Some session stores can keep any Python object. If a
+        value is not JSON, it is converted to JSON.
+        """
         return {key: json_value(state[key], lossy=True) for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this model request, and in all later model requests of the run.
+    """Put the client's ``context`` into this model request, and into all later model requests of the run.
 
-    ``earlier``: the context to replace; ``None`` if there is none. Like ADK, this function inserts the context directly
-    before the user's message. If the request does not contain the user's message, the context comes first.
+    ``earlier``: the previous context, which is removed; ``None`` if there is none. The context comes directly before
+    the user's message, or at the beginning if the request does not contain the user's message.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

@@ -1,14 +1,15 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
 Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
-user message may contain answers to tool calls. Of these answers, the server uses only those that start no tool.
+user message may contain answers to tool calls. Of these answers, the server uses denials and outputs, but no approvals:
+an approval would start a tool.
 
-If the newest message is an assistant message, the request answers calls of this message. An answer is used only if its
-call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs from
-the client's message.
+If the newest message is an assistant message, the request contains answers to calls of this message. An answer is used
+only if its call is pending in the *stored* events of the current turn. The server never reads arguments and earlier
+outputs from the client's message.
 
 A client may repeat a request after it lost the response, so a repeated request is not an error. The client gets the
-stored events that followed the first request.
+stored response to the first request.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ def plan(
 ) -> RequestPlan:
     """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
-    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes
-    after the answer. By default, both agents are the same.
+    ``resumed_agent``: function that takes the name of the agent that made a call. It returns the name of the agent that
+    ADK resumes after the call is answered. By default, this is the same agent.
 
-    ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
-    stored request is a retry. Without an active run, an equal request is a retry only if two conditions are true:
+    ``chat_was_busy``: True if a run of the chat was active when the request came. If the request equals a stored
+    request, it then counts as a retry. If no run was active, an equal request counts as a retry only if two conditions
+    are true:
 
     1. The client marks the user message as new.
     2. The stored response is complete, or more messages follow it.
@@ -120,8 +122,8 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent needs an answer to ``call`` before the agent continues. ``answered``: calls that the
-    request answers.
+    """Return True if the agent cannot continue before ``call`` has an answer. ``answered``: the calls for which the
+    request has answers.
 
     The agent waits if ``call`` is pending, is not a credential request, and belongs to a call in ``answered``. Two
     calls belong together in these cases:
@@ -130,7 +132,7 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
     - Both calls have the same id, so ADK cannot distinguish the calls.
     - ADK resumes the same agent for both calls, and this agent did not make ``call``.
 
-    ``resumed``: ``StoredCall.tool_call_id`` -> the name of the agent that ADK resumes.
+    ``resumed``: maps ``StoredCall.tool_call_id`` to the name of the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

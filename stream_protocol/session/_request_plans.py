@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The user's decisions about tool calls in a refused request."""
+    """The decisions about tool calls that a refused request contained."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
@@ -48,7 +48,7 @@ class AttemptedDecisions:
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """The answer to a stored tool call, as ADK's function response."""
+    """A user's answer to a stored tool call, in the form of ADK's function response."""
 
     id: str
     name: str
@@ -92,7 +92,7 @@ class NewUserTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredCalls:
-    """Plan for a request with the user's answers to pending calls: the agent continues the assistant message."""
+    """Plan for a request with answers to pending calls: the agent continues the assistant message."""
 
     answers: tuple[CallAnswer, ...]
     message_id: str
@@ -156,8 +156,8 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
     """Return the user's decisions about tool calls in a refused request. Stored decisions are left out.
 
-    For a request without a user message and without new decisions, the result has one decision of the kind ``answer``,
-    which names no call.
+    If the request has no user message and no new decision, the result has one decision of the kind ``answer`` without a
+    call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

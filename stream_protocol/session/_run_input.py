@@ -1,4 +1,6 @@
-"""Builds ADK's input for a ``RequestPlan``: the content, the run config, and the events to append before the run."""
+"""Builds the input of ADK's runs from a ``RequestPlan``: the content, the run config, and the events to append before
+the run.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,10 +46,10 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return the inputs for the ADK runs of a plan. Answers may need several runs, one after the other, because ADK
-    resumes only one agent in a run.
+    """Return the inputs for the ADK runs of a plan. ADK resumes only one agent in a run. So answers to several agents
+    need several runs, one after the other.
 
-    ``mark``: the identity of the request's run, which is stored with the answers.
+    ``mark``: the identity of the run, to be stored with the answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -60,11 +62,11 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return one event for each denial in the user's answers. If a run was stopped before it read the answers, the
-    caller must append these events.
+    """Return one event for each denial in the user's answers. The caller appends these events if a run was stopped
+    before it read the answers.
 
-    ``reasons``: approval id -> the user's reason for the denial. ``mark``: the identity of the stopped run, which is
-    stored on the events.
+    ``reasons``: maps an approval id to the user's reason for the denial. ``mark``: the identity of the stopped run, to
+    be stored on the events.
     """
     events = []
     for answer in answers:
@@ -76,13 +78,13 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. The content of the run has most answers, but two kinds become
-    events before the run:
+    """Return the input for a run with these answers. Most answers become the content of the run. Two kinds become
+    events that are appended before the run:
 
-    - Answers to calls in a different branch than the last answer's call, because ADK adds the content of a run to one
-      branch only.
-    - Answers that the model must read, if another answer is an approval or a credential. ADK hides a content with such
-      an answer from the model.
+    - Answers to calls in another branch than the call of the last answer. ADK adds the content of a run to one branch
+      only.
+    - Outputs for the model, if another answer is an approval or a credential. ADK hides a content with an approval or a
+      credential from the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -112,12 +114,12 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     The caller first appends these events to the session, and then the new user message.
 
     - A call that the user has not answered gets an error.
-    - In task mode, an answer may be stored where only the task's agent reads it. The returned
-      event repeats the answer for the agent that made the call.
-    - A call of a remote agent (A2A) gets no event, because remote agents refuse a function response beside a user
+    - In task mode, an answer may be stored where only the task's agent reads it. Then a returned event repeats the
+      answer for the agent that made the call.
+    - A call of a remote agent (A2A) gets no event. Remote agents refuse a function response together with a user
       message.
 
-    The client does not get the events, because the messages of ``GET /api/chat/{id}`` already show an error for each
+    The client does not get these events. The messages of ``GET /api/chat/{id}`` already show an error for each
     unanswered call.
     """
     turn = transcript.current
@@ -140,8 +142,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return events with the request's answers to pending calls, and with responses to denied calls. The caller
-    appends these events, and then the user's message.
+    """Return the events to append before the user's message. They contain the request's answers to pending calls, and
+    responses to denied calls.
 
     The response to the request does not show these events, because they belong to the previous assistant message.
     """
@@ -162,8 +164,9 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the user's answer to a call. The answer has the invocation, branch and isolation scope of
-    the event ``call``, so that the agent that made the call reads the answer."""
+    """Return an event with the user's answer to a call. The event has the invocation, branch and isolation scope of the
+    event ``call``. So the agent that made the call reads the answer.
+    """
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -182,8 +185,9 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
-    """Return a copy of the run config ``base`` with metadata from the client's request. ``mark``: the identity of the
-    run. ADK stores ``mark`` and the metadata with the user's event."""
+    """Return a copy of the run config ``base`` with metadata about the request, such as the id of the user message.
+    ``mark``: the identity of the run. ADK stores the metadata and ``mark`` on the user's event.
+    """
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

@@ -13,8 +13,9 @@ from stream_protocol.wire import storable_text
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored. Until ``follow`` sets the response, no
-    content counts as received by the client."""
+    """Compares the response of a run with the events that ADK has stored. Before ``follow`` is called, this class
+    assumes that the client has received nothing.
+    """
 
     def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
@@ -24,7 +25,7 @@ class RunOutput:
         """Event id -> event, for events of earlier executions of the run."""
 
     def follow(self, response: Conversion[Any]) -> None:
-        """Set the response to compare with the session. Call this method before the response has sent a chunk."""
+        """Set the response to compare with the session. Call this method before the first chunk is sent."""
         response.keep_unconfirmed()
         self._response = response
 
@@ -47,12 +48,13 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add the events that earlier executions of the run stored before their workers died. Clients have received the
-        content of these events."""
+        """Add the events that earlier executions of the run stored before their workers died. Clients have already
+        received this content.
+        """
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return the agent's events from ``add_earlier`` that are not in the response of this execution."""
+        """Return the agent's events from ``add_earlier`` that this execution has not sent."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
@@ -74,8 +76,9 @@ class RunOutput:
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
-        """Return the stored events of the run that the client did not receive. ADK yielded these events after the end
-        of the response, or stored them during a cancellation."""
+        """Return the stored events of the run that the client did not receive. ADK yielded these events after the
+        response had ended, or stored them while the run was cancelled.
+        """
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
@@ -101,8 +104,8 @@ class RunOutput:
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
     """Return the events of a run that the client did not receive. ``shown``: the ids of the received events.
 
-    User events are left out. After a stop, ADK stores an event with responses to the unanswered calls. This event is
-    also left out, because the client's stream has already ended these calls.
+    Omits user events. After a stop, ADK stores an event with responses to the unanswered calls. This event is also
+    omitted, because the client's stream has already ended these calls.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -110,7 +113,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event for the client only. The model does not read the copy's content."""
+    """Return a copy of the event that clients get, but that the model does not read."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -121,9 +124,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client
     received directly after this content.
 
-    ``for_model``: True if the model reads the content. The model does not read the content of an agent inside a tool
-    call. It also does not read the content if the agent has a stored event that the client did not receive. The model
-    reads this stored event instead.
+    ``for_model``: True if the model reads the content. It must be False for an agent inside a tool call. It must also
+    be False if the agent has a stored event that the client did not receive: the model reads that event instead.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -150,8 +152,8 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this streamed part, because no stored event contains it. Calls and results of
-    the provider's tools are never for the model, because some models refuse a call without its result.
+    """Return True if the model must read this streamed part, because no stored event contains it. Calls of the
+    provider's own tools, and their results, are never for the model: some models refuse a call without its result.
     """
     return not part.is_of_provider and part.kind not in stream.repeated
 

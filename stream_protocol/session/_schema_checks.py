@@ -1,7 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 jsonschema-rs blocks the event loop during a check, so ``Budget`` limits the size of schemas and answers. Regular
-expressions run in an engine that needs linear time. A check reads nothing from the network or from files.
+expressions are checked in linear time. A check does not read files, and sends no requests.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """Return the path of the answer's first field that does not match the schema; ``None`` if all fields match. The
-    path is empty if the error names no field.
+    """Return the path of the answer's first field that does not match the schema. The path is empty if the function
+    cannot tell which field is wrong. Returns ``None`` if all fields match.
 
     For an unusable schema, logs a warning and returns ``None``. Raises ``TooCostlyError`` for an answer that is too
     large to check.
@@ -67,8 +67,8 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the answer's first field that does not match the schema. The path is empty if the error names
-    no field.
+    """Return the path of the answer's first field that does not match the schema. The path is empty if the function
+    cannot tell which field is wrong.
     """
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
@@ -82,7 +82,9 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the keys from the refused value to the field that the error names; empty if the error names no field."""
+    """Return the path from the refused value to the field that the error names. Return an empty list if the error names
+    no field.
+    """
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]

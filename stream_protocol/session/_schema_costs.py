@@ -100,7 +100,8 @@ class Budget:
 
     def take_answer(self, schema: Any, answer: Any) -> None:
         """Subtract the cost of checking an answer from the budget. Raises ``TooCostlyError`` if the budget is too
-        small. For a short answer, the schema is the cause: raises ``UnusableSchemaError`` instead."""
+        small. If the answer is short, the schema must be the cause. Then raises ``UnusableSchemaError`` instead.
+        """
         count = count_values(answer, self.answer_values)
         if count is None:
             raise TooCostlyError
@@ -180,8 +181,9 @@ def _numbers(value: Any) -> int:
 
 
 def _number_steps(value: Any) -> int:
-    """Return the number of steps for comparing a value with one number. Large integers and floats take more steps,
-    because jsonschema-rs compares them as fractions."""
+    """Return the number of steps for one comparison of ``value`` with a number. Large integers and floats take more
+    steps, because jsonschema-rs compares them as fractions.
+    """
     match value:
         case bool() | str() | None:
             return 0
@@ -256,8 +258,9 @@ class _Cost:
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """Yield the schemas inside ``schema`` that apply to the value itself. Schemas for its items or fields are left
-        out."""
+        """Yield the schemas inside ``schema`` that apply to the value itself, such as those in ``anyOf``. Omit schemas
+        for its items or fields.
+        """
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:

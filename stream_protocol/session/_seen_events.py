@@ -1,7 +1,7 @@
-"""Finds how much of a stored assistant message a client has received.
+"""Finds the part of a stored assistant message that a client has received.
 
-Another tab may have continued the message, or the client may have read the history during a run. Such a client lacks
-the newest tool calls, and would fail on their outputs.
+A client may lack the newest tool calls of the message, for example because another tab has continued the message.
+Outputs for these calls would cause an error in this client.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def count_seen_events(
     """Return the number of events in ``request_plan.past`` that the client has received; ``None`` for all.
 
     ``message``: the assistant message from the client. ``options``: the converter options of the chat. If the client
-    lacks calls but has a newer call, the client itself has removed parts of the message. The result is then ``None``.
+    lacks a call but has a newer call, the client itself has removed parts of the message. The result is then ``None``.
     """
     tools = {part["toolCallId"] for part in message["parts"] if is_tool_part(part)}
     parts: list[Any] = [*message["parts"]]
@@ -55,7 +55,7 @@ def count_seen_events(
 
 
 def _marks(chunks: Iterable[Any]) -> set[tuple[str, str]]:
-    """Return the whole texts and the approval ids in the chunks of a complete event."""
+    """Return the texts and the approval ids in the chunks of a complete event. Each text is joined from its deltas."""
     texts: dict[str, str] = {}
     marks: set[tuple[str, str]] = set()
     for chunk in chunks:

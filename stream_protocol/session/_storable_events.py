@@ -60,8 +60,8 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     state value without a JSON form. If the writer of a state value is unknown, all calls of the event get the error.
     Other values without a JSON form are left out. In all strings, lone surrogates and U+0000 become U+FFFD.
 
-    ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
-    this response wrote the key.
+    ``state_writers``: maps a state key to a list with one bool for each function response in the event. The bool is
+    True if this response's call wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -100,7 +100,8 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
 
 def _clean_characters(event: Event) -> None:
     """Replace lone surrogates and U+0000 in all strings of the event, in place, because stores refuse these characters.
-    State values are not changed: the caller must already have made them storable."""
+    State values are not changed, because the caller has already converted them.
+    """
     try:
         text = event.model_dump_json(exclude=_CLEAN, exclude_none=True, warnings=False)
     except Exception:  # noqa: BLE001 - pydantic's error for a lone surrogate; serializers of the app may raise anything
@@ -156,8 +157,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside some arrays; ``None`` for a value with more than ``MAX_STORED_DEPTH`` levels.
-    Because of the arrays, ``orjson`` refuses such a value.
+    """Return JSON text that contains the value inside some arrays. Return ``None`` for a value with more than
+    ``MAX_STORED_DEPTH`` levels. With the arrays, such a value exceeds the nesting limit of ``orjson``.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
@@ -191,8 +192,9 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the state keys whose values cannot be stored, and convert the other values to plain JSON. Changes
-    ``delta``. Return the errors: removed key -> error."""
+    """Change ``delta``: remove the state keys whose values cannot be stored, and convert the other values to plain
+    JSON. Return a dictionary from each removed key to its error.
+    """
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored

@@ -41,10 +41,10 @@ TEXT_PIECE: Final = 256 * 1024
 def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
-    The key covers ``trigger``, ``messageId``, and the target message's id and role. For a user message, the key also
-    covers the message's parts, and the denials in the request. For an assistant message, the key also covers the
-    answers in tool parts, and the payloads of approvals. Other parts and messages are not covered, because they may
-    differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    The key covers ``trigger``, ``messageId``, and the target message's id and role. If the target is a user message,
+    the key also covers the message's parts, and the denials in the request. If it is an assistant message, the key also
+    covers the answers in its tool parts, and the payloads of approvals. Other parts and messages have no effect,
+    because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -108,7 +108,9 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
-    """Return the turn's stored response if a request with this idempotency key started the turn; otherwise ``None``."""
+    """If a request with this idempotency key started the turn, return the turn's stored response; otherwise
+    ``None``.
+    """
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -122,8 +124,8 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """Return the stored assistant message of ``turn`` for a repeated steering message. The user sent this message while
-    the agent worked, and a run of ``turn`` has read it.
+    """A steering message is a message that the user sends while the agent works. The client has sent one again, which a
+    run of ``turn`` has already read. Return the stored assistant message of ``turn``.
 
     ``is_superseded``: True if the user has started a newer turn.
     """
@@ -140,7 +142,7 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to answers that the client sends again after the user has sent a newer message;
+    """If a client repeats answers to tool calls after a newer user message, return the stored response to them;
     otherwise ``None``.
 
     For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
@@ -162,8 +164,9 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored response to answers that the client sends again. Raises ``ChatRequestError`` (409) if an answer
-    differs from the stored answer."""
+    """Return the stored response to answers that the client has sent again. Raises ``ChatRequestError`` (409) if an
+    answer differs from the stored answer.
+    """
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [

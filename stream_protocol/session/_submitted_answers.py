@@ -1,7 +1,7 @@
 """Finds the user's answers in an assistant message from the client, and matches them with the stored calls.
 
-An answer is an approval, a denial, or the output of a call that the client must answer. All other outputs in the
-message came from the server, and are ignored.
+An answer is an approval, a denial, or the output of a call that the client must answer. The message also contains
+outputs that came from the server. They are ignored.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class SubmittedAnswer:
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """Return the calls of the turn that the client can answer or has answered: ``StoredCall.tool_call_id`` -> call."""
+    """Return the calls of the turn that the client can answer or has answered. The keys of the result are
+    ``StoredCall.tool_call_id``.
+    """
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
@@ -116,8 +118,7 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 def _output_response(part: ToolPart) -> dict[str, Any]:
     """Return the output of a client tool as the ``response`` of an ADK function response.
 
-    An output that is not an object becomes ``{"result": output}``. An object whose only key is ``result`` is also
-    wrapped in this way.
+    An output that is not an object becomes ``{"result": output}``, and so does an object whose only key is ``result``.
     """
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
@@ -141,10 +142,10 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the usable answers in ``message``, the assistant message before a new user message. Usable answers only
-    inform the agent: denials, outputs of client tools, and answers to ``adk_request_input``.
+    """Yield the usable answers in ``message``, the assistant message before a new user message. Usable are denials,
+    outputs of client tools, and answers to ``adk_request_input``.
 
-    These answers are left out:
+    These answers are not usable:
 
     - approvals and credentials, because they would make a tool run;
     - answers to calls that are not pending;
@@ -173,8 +174,10 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Return the extra data that the user sends with approvals: approval id -> payload. The data is in the key
-    ``approvalPayloads`` of the request's body, because a UI message cannot contain it."""
+    """Return the extra data (payloads) that the user sends with approvals. The result maps an approval id to its
+    payload. The payloads are in the key ``approvalPayloads`` of the request's body, because a UI message cannot contain
+    them.
+    """
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
         raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
@@ -215,8 +218,9 @@ def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
 
 
 def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any], budget: Budget) -> None:
-    """Validate an answer to ``adk_request_input`` with the call's schema and with ADK's parser. ``args``: the arguments
-    of the call. Raises ``ChatRequestError`` (422) with the path of the first field that does not match.
+    """Check that an answer to ``adk_request_input`` matches the call's schema, and that ADK can parse the answer.
+    ``args``: the arguments of the call. Raises ``ChatRequestError`` (422) with the path of the first field that does
+    not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -233,8 +237,9 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the path of the first field that ADK's parser refuses; ``None`` if ADK accepts the answer. For some
-    schemas, ADK builds a pydantic model, which refuses long integers and some field names."""
+    """Return the path of the first field that ADK's parser refuses; ``None`` if ADK accepts the answer. The parser
+    refuses some answers that match the schema, for example answers with very long integers.
+    """
     try:
         _read_by_adk(_unwrapped_by_adk(response), schema)
     except WorkflowDataError as error:
@@ -249,7 +254,7 @@ def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tu
 
 
 def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
-    """Return the auth config of a credential request, with the client's credential inserted. Raises
+    """Return the auth config from the arguments of a credential request, and add the client's credential to it. Raises
     ``ChatRequestError`` (422) if the output is not a credential of the requested type.
     """
     config = deepcopy(_object(args, "authConfig"))
@@ -295,11 +300,11 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Raise ``ChatRequestError`` (422) for a sign-in that this credential request has not started. An attacker could
-    have started such a sign-in.
+    """Raise ``ChatRequestError`` (422) if the sign-in in ``output`` does not belong to this credential request. An
+    attacker could have started such a sign-in.
 
-    The answer must contain the request's ``state``: in the query of ``authResponseUri``, or in the key ``state`` beside
-    a code or a token. The answer cannot replace the request's redirect URI.
+    The answer must contain the OAuth ``state`` of the credential request. It is in the query of ``authResponseUri``, or
+    in the key ``state`` next to a code or a token. The answer must not change the redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

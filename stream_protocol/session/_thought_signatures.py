@@ -1,8 +1,8 @@
 """``repair_thought_signatures``: a callback for agents that adds missing thought signatures to function calls.
 
 Gemini 3 expects a thought signature on the first function call of each model response in the current turn. Otherwise,
-Gemini 3 refuses the request. Imported histories, histories of other models, and calls that callbacks create have no
-signatures. Google documents the placeholder ``SKIP_SIGNATURE`` for these cases.
+Gemini 3 refuses the request. A call has no signature if it was imported, if another model made it, or if a callback
+created it. For these cases, Google documents the placeholder ``SKIP_SIGNATURE``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Converts a user message between its forms: the UI message, its texts and files, the ADK event, and the stored record
-of a run. With the record, another worker can restore the message.
+"""Converts a user message from one form to another. Its forms are the UI message, a list of texts and files, the ADK
+event, and JSON in the stored record of a run. Another worker can restore the message from the record.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
-The event then has a line of text for the model in place of each file, and sometimes a reference to the artifact. The
+Instead of each file, the event then has a line of text for the model, and sometimes a reference to the artifact. The
 history shows a link to the artifact.
 """
 
@@ -87,9 +87,9 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
     """Return the parts of a stored user event in order. Files that ADK saved as artifacts become ``SavedFile``.
     ``turn``: this event and the events up to the next user message.
 
-    ``SaveFilesAsArtifactsPlugin`` writes the newest version of each artifact to the agent's first event. Without that
-    event, the version is 0. Of several files with one name, the last has the newest version. With
-    ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
+    The version of an artifact comes from the agent's first event, to which ``SaveFilesAsArtifactsPlugin`` writes the
+    newest versions. Without that event, the version is 0. If several files have one name, the last file has the newest
+    version. With ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)
@@ -112,9 +112,10 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """Return the user event with the complete transcription, if ``event`` is the first piece of transcribed speech. If
-    ``turn`` has no event with the complete transcription, return a new event with all pieces. Any other event is
-    returned unchanged."""
+    """If ``event`` is not the first piece of the user's transcribed speech, return it unchanged. Otherwise, return the
+    event of ``turn`` with the complete transcription. If ``turn`` has no such event, return a new event with all
+    pieces.
+    """
     if not event.partial:
         return event
     spoken = [later for later in turn or (event,) if is_user_message(later)]
@@ -127,8 +128,9 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """For each part that the user sent, yield the part, its index in the message, and the file that ADK saved, or
-    ``None``."""
+    """For each part that the user sent, yield three values: the part, its index in the message, and the file that ADK
+    saved (or ``None``).
+    """
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
@@ -147,8 +149,9 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of ``parts``. ``event_id``: the id of the stored event with these parts, from which a
-    file can be read again; ``None`` if unknown."""
+    """Yield the texts and files of ``parts``. ``event_id``: the id of the stored event that contains these parts, or
+    ``None``. The results use it to read the bytes of a file again.
+    """
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
             yield part
@@ -213,8 +216,9 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the end of an artifact's URL, from ``/<chat>/artifacts/`` on, as ``artifact_path`` returns it. The result
-    is empty for other URLs."""
+    """Return the end of an artifact's URL, beginning with ``/<chat>/artifacts/``, in the form of ``artifact_path``.
+    Return an empty text for other URLs.
+    """
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -224,8 +228,9 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. The JSON does not contain the bytes of a file, but refers to the
-    message part or the artifact with the bytes."""
+    """Return the texts and files of a message as JSON. For a file, the JSON has no bytes. It names the message part or
+    the artifact that has the bytes.
+    """
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -256,8 +261,8 @@ def content_from_record(
     """Return the texts and files of a message from the JSON that ``record_content`` has returned. Saved artifacts are
     returned without their bytes, which the caller must load.
 
-    ``message``: the request's user message with the bytes of new files. ``events``: all events of the session,
-    including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist any more.
+    ``message``: the user message of the request, which contains the bytes of new files. ``events``: all events of the
+    session, including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

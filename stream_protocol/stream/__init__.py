@@ -14,7 +14,7 @@ Where to change what:
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: shows an agent that runs inside a tool call, as the output of this call.
-- ``_aggregates``: compares a complete event with the streamed text, so that no text is sent twice.
+- ``_aggregates``: compares each complete event with the text that was streamed before, so that no text is sent twice.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
@@ -24,7 +24,7 @@ Where to change what:
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not repeat their requests.
-- ``_speakers``: for each author, the open message part, and the streamed parts that no complete event has repeated yet.
+- ``_speakers``: for each author, stores the open message part, and streamed parts until their complete event comes.
 - ``_options``: options of the converter.
 """
 

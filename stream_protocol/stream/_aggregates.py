@@ -1,7 +1,7 @@
 """Find the parts of a complete event that were not streamed before. Only these parts are sent to the client.
 
-A model streams its text in partial events. Then ADK creates a complete event that repeats the streamed text: the
-aggregate. A complete event can also be a different response, for example from ``on_model_error_callback``. See
+A model streams its text in partial events. Then ADK creates a complete event that repeats the streamed text. This event
+is the aggregate. But a complete event can also be a new response, for example from ``on_model_error_callback``. See
 ``docs/decisions/text-and-aggregates.md`` for the rules.
 """
 
@@ -166,7 +166,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Count the characters of a text that was added to the current part without streaming."""
+        """Count the characters of a text that came in a complete event and was added to the current part."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -176,7 +176,9 @@ class StreamedResponse:
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """The streamed parts to store if the run ends early; ``None`` if the server does not store them."""
+        """The streamed parts, which the server stores if the run ends early. ``None`` if the server does not store
+        them.
+        """
         self.gather()
         return self.kept
 
@@ -198,12 +200,14 @@ class StreamedResponse:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """All streamed texts with their kinds, in order; ``None`` if the beginning is stored only as a hash."""
+        """All streamed texts and their kinds, in order. ``None`` if the texts are so long that only a hash of the
+        beginning is left.
+        """
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return all streamed text of this kind: text or reasoning."""
+        """Return everything that was streamed of one kind, text or reasoning, as a ``PrefixHash``."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
@@ -211,8 +215,8 @@ class StreamedResponse:
     def shorten(self) -> None:
         """Join the newest text fragments, so that their list stays short.
 
-        If the last fragment ends with the first half of a surrogate pair, this half stays in the list. The next
-        fragment can then complete the pair.
+        If the last fragment ends with the first half of a surrogate pair, this half is not joined yet. The next
+        fragment may contain the second half.
         """
         last = self.fragments[-1]
         half = last[-1:] if "\ud800" <= last[-1:] <= "\udbff" else ""
@@ -245,7 +249,9 @@ class StreamedResponse:
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """Return two joined texts: at index 0 all visible text, at index 1 all reasoning (see ``PartKind``)."""
+    """Return a list of two texts: first all visible text, then all reasoning. The indexes are the values of
+    ``PartKind``.
+    """
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)
@@ -325,8 +331,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the event's parts that the client does not have.
 
-    ``lengths``: for each ``PartKind``, the number of characters that the client already has. ``others``: how many other
-    parts the client already has, by the names of the part's fields.
+    ``lengths``: for each ``PartKind``, the number of characters that the client already has. ``others``: counts of the
+    other parts that the client already has. The keys are the names of a part's fields.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -367,9 +373,10 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if the event is the aggregate of its author's stream, although it differs from the stream.
+    """``facts`` is an event that differs from the text that its author has streamed. Return True if it is the aggregate
+    of this text.
 
-    The aggregate is the complete event that ADK creates from a stream. A callback may have changed the event.
+    The aggregate is the complete event that ADK creates from streamed text. A callback may have changed it.
     """
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
@@ -382,8 +389,8 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if all differences between the event and the streamed text are changes by ADK's planners. The
-    planners remove tags, or mark some texts as thoughts.
+    """Return True if the event differs from the streamed text only by changes of ADK's planners. The planners remove
+    tags, and mark some texts as thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

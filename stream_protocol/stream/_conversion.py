@@ -41,7 +41,7 @@ class Conversion(Generic[T]):
     __slots__ = ("_running", "_sink", "_unseen", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the client ids of all tool calls in earlier messages of the chat."""
+        """``call_ids``: the ``toolCallId`` of each tool call in earlier messages of the chat."""
         self._sink = sink
         self.message_id = message_id
         """The id of the message; ``None`` until the first event sets it."""
@@ -70,7 +70,8 @@ class Conversion(Generic[T]):
         """Read the earlier events of a message to restore its tool calls, counters and totals.
 
         ``seen``: the number of these events that the client has received; ``None`` for all. The response begins with
-        the chunks of the other events. ``before_unseen``: called before the first of these chunks is created.
+        the chunks of the other events. ``before_unseen``: function that is called once, before these chunks are
+        created.
         """
         with self.warn.silenced():
             self._replay(past, seen, before_unseen)
@@ -105,12 +106,12 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure from which the run has not recovered; ``None`` if there is none."""
+        """The first failure in an event, unless the run has recovered from it; otherwise ``None``."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of the tool calls whose tools raised an exception. These calls have no result."""
+        """If a tool raised an exception, its call has no result. The ``toolCallId`` of each such call."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
@@ -139,7 +140,7 @@ class Conversion(Generic[T]):
         chunk.
 
         Calls that wait for the user or the client stay open for a later answer. ``stopped``: True if the server has
-        stopped the run. In this case, these calls also end.
+        stopped the run. Then these calls are ended, too.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
@@ -206,7 +207,7 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on or off: see ``InnerAgents.show``."""
+        """Send the preliminary outputs of agents inside tool calls, or hold them back: see ``InnerAgents.show``."""
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
@@ -216,7 +217,7 @@ class Conversion(Generic[T]):
 
     def end_nested(self, pending_text: str | None) -> None:
         """End the message of an agent inside a tool call. Calls that wait for an answer get the error text
-        ``pending_text``. With ``None``, these calls stay open.
+        ``pending_text``. If ``pending_text`` is ``None``, these calls stay open.
         """
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
@@ -230,12 +231,12 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """From now on, store each streamed part until a complete event repeats the part."""
+        """From now on, keep each streamed part until the complete event with this part comes."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        """The streamed parts for which no complete event has come, oldest first. Empty unless ``keep_unconfirmed`` was
         called.
         """
         return self.events.authors.unconfirmed
@@ -263,7 +264,7 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a conversion for an agent that runs inside a tool call. ``call_id``: the client's id of this call."""
+    """Return a conversion for an agent that runs inside a tool call. ``call_id``: the ``toolCallId`` of this call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
@@ -276,8 +277,8 @@ class StreamProtocolConverter:
     dictionary, such as the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is
     converted. Unknown fields of a dictionary are ignored.
 
-    ``past``: the message's earlier events, if the response continues a message, for example after an approval. From
-    these events, the converter reads calls, ids, sources and usage, but it returns no chunks for them.
+    ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
+    converter reads calls, ids, sources and usage from these events, but returns no chunks for them.
 
     ``taken_ids``: the ids of all tool calls in the chat's earlier messages. The client needs unique ids. A new call
     whose id is in ``taken_ids`` or in this message gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id
@@ -323,8 +324,8 @@ class StreamProtocolConverter:
         """End the response of a run that raised ``error``. Returns chunks that end unfinished parts and tool calls, and
         then the ``error`` chunk.
 
-        The option ``on_error`` returns the text of the ``error`` chunk. If an event has already reported the failure,
-        the client still gets only one ``error`` chunk.
+        The option ``on_error`` creates the text of the ``error`` chunk. If an event has already reported the failure,
+        there is still only one ``error`` chunk.
         """
         check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)
@@ -346,8 +347,8 @@ def call_ids(taken_ids: Collection[str]) -> CallIds:
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of all tool calls in earlier
-    messages of the chat.
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ``toolCallId`` of each tool call in
+    earlier messages of the chat.
     """
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
@@ -360,8 +361,8 @@ def sse_conversion(
     *,
     seen: int | None = None,
 ) -> Conversion[bytes]:
-    """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of all tool calls in earlier
-    messages of the chat. ``seen``: see ``Conversion.replay``.
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ``toolCallId`` of each tool call in
+    earlier messages of the chat. ``seen``: see ``Conversion.replay``.
     """
     return _conversion(SseSink(), past, message_id, settings, call_ids, seen)
 

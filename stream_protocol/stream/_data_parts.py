@@ -1,4 +1,6 @@
-"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and an app's own data."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, and an app's own data. Also write steering messages:
+messages that the user sent while the agent worked.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
@@ -39,7 +41,9 @@ STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
-    """Write a ``data-adk-artifact`` part for each saved artifact. ``saved``: name of an artifact -> its version."""
+    """Write a ``data-adk-artifact`` part for each saved artifact. ``saved``: a dictionary from an artifact's name to
+    its version.
+    """
     for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -54,7 +58,7 @@ class EventActions:
     """Writer for the field ``actions`` of events: agent transfers, widgets, and state changes.
 
     A tool can send a widget while it runs. Later, the event with the tool's response contains the widget again, with
-    the same id. This repetition is written only if its data has changed.
+    the same id. The second widget is written only if its data differs from the first.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -86,10 +90,10 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that a running tool has already sent, by their ids. A widget whose data has
-        not changed is replaced by ``None``.
+        """Return a dictionary with the widgets of this event that a running tool has already sent. Its keys are the
+        widgets' ids. If the data of a widget has not changed, its value is ``None``.
 
-        If several widgets of the event have the same id, the last widget counts.
+        If several widgets of the event have the same id, the last widget is used.
         """
         if not self._posted:
             return {}
@@ -101,8 +105,8 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Returns False if the client stores no part, because the part is transient or
-        was not written.
+        """Write the data part of a widget. Returns False if the part was not written, or is transient: then the client
+        does not store it.
         """
         payload = widget.payload
         match payload:
@@ -143,7 +147,7 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write the hint and the expected payload of an approval that a tool requests while it runs.
+    """A running tool has requested an approval. Write its hint and the form of the expected payload.
 
     Do not call this function for an approval that ADK itself requests. ADK's own hint is written for programmers.
     """
@@ -153,8 +157,8 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
 
 
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
-    """Write the reason and the descriptor that a tool declares for its approval. Does nothing if the client reads both
-    from the chunk ``tool-approval-request``.
+    """Write the reason and the descriptor that a tool declares for its approval. Does nothing if the chunk
+    ``tool-approval-request`` already contains both.
     """
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
@@ -169,8 +173,8 @@ def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Write a data part with the time range of events that ADK has summarized. The summary is not sent, because it may
-    contain data of hidden tools.
+    """ADK has summarized a range of older events. Write a data part with the time range of these events. The summary is
+    not sent, because it may contain data of hidden tools.
     """
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 

@@ -1,4 +1,4 @@
-"""The end of a response: finish reason, token usage, and failures that ADK reports as events."""
+"""The data for the end of a response: finish reason, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass
 from operator import add
@@ -26,7 +26,7 @@ class AgentRunError(Exception):
 class RunLimitError(Exception):
     """Raised when a run reaches a limit of the server: time, size, or number of model calls.
 
-    ``str(error)`` is one plain sentence. The client receives this sentence if the app does not set ``on_error``.
+    ``str(error)`` is one plain sentence. If the app does not set ``on_error``, the client gets this sentence.
     """
 
 
@@ -48,7 +48,7 @@ class RunSummary:
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure from which the run has not recovered; ``None`` if there is none."""
+        """The first failure, unless the run has recovered from it; otherwise ``None``."""
         return self._failures[0][1] if self._failures else None
 
     @property
@@ -126,7 +126,8 @@ class RunSummary:
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
+    """The run had a failure in the branch ``failed``, and later content in ``branch``. Return True if this content
+    shows that the run has recovered.
 
     The content must be in the branch of the failure, or in a branch above it.
     """

@@ -1,7 +1,8 @@
-"""Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
+"""Convert ADK events to chunks, and write the chunks. The module ``_conversion`` writes the chunks that begin and end a
+response.
 
 The content of a partial event is written when the event arrives. A complete event repeats the content of its author's
-partial events. Only content that is not a repetition is written. If a callback has changed the streamed text, the
+partial events. From a complete event, only new content is written. If a callback has changed the streamed text, the
 client keeps the streamed text.
 """
 
@@ -95,7 +96,7 @@ class EventWriter(Generic[T]):
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
         """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
-        the settings and the client's id of the call.
+        the settings and the call's ``toolCallId``.
         """
         self._sink = sink
         self.settings = settings
@@ -125,8 +126,8 @@ class EventWriter(Generic[T]):
     def text_delta(self, event: "EventOrDict") -> T | None:
         """Return the chunk for an event that only continues the current text or thought.
 
-        For any other event, returns ``None`` and changes nothing: pass the event to ``add``. Before the call,
-        ``sink.queue`` must be empty.
+        For any other event, returns ``None`` and changes nothing. Then pass the event to ``add``. ``sink.queue`` must
+        be empty.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
@@ -186,11 +187,12 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event of an agent inside the tool call ``nesting``. The output of this call shows the event.
+        """Process an event of an agent that runs inside the tool call ``nesting``. The event becomes part of this
+        call's output.
 
-        Calls that wait for the user also get a part in the assistant message itself, because the client can answer only
-        calls of this message. The assistant message also shows the reply of a task-mode agent that waits for the user's
-        next message.
+        The client can answer only calls of the assistant message. If a call of the inner agent waits for the user, it
+        therefore also gets a part in the assistant message. If a task-mode agent waits for the user's next message, its
+        reply also gets a part there.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -275,8 +277,7 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
-        """Begin a text or reasoning part. Returns False if the option ``send_reasoning`` is off and the part is
-        reasoning.
+        """Begin a text or reasoning part. Returns False for a reasoning part if the option ``send_reasoning`` is off.
 
         ``model``: the model that streams the part.
         """
@@ -330,7 +331,7 @@ class EventWriter(Generic[T]):
             write_artifacts(self._sink, saved, self.settings)
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's model response. Before that, write the parts that still wait for a complete event."""
+        """End an author's model response. If parts wait for the complete event, write them first."""
         waiting, speaker.streamed.deferred = speaker.streamed.deferred, ()
         for part in waiting:
             match part:

@@ -70,9 +70,9 @@ class FunctionCalls:
         """Process a function call of a complete event. Does nothing for a call that an earlier complete event
         contained.
 
-        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call. In
-        this case, only calls that wait for the user or the client get a part in the message. The output of the outer
-        call shows all other calls.
+        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call.
+        Then a call gets a part in the message only if it waits for the user or the client. All other calls are shown in
+        the output of the outer call.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = self._registry.streamed(speaker, complete, ids)
@@ -122,9 +122,9 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Record that tool calls wait for the user, because an agent or workflow node inside them asks the user.
+        """An agent or workflow node inside tool calls asks the user. Record that these tool calls wait for the user.
 
-        Calls that start a task-mode agent are left out, because their results may come several user messages later.
+        Omits calls that start a task-mode agent, because their results may come only after several more user messages.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -132,7 +132,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Mark the tool call that needs the credential as waiting for a sign-in."""
+        """Find the tool call that needs the credential, and record that it waits for a sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
@@ -162,16 +162,14 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return those fields of a credential request that a browser may receive. ``functionCallId`` is the client's id
-        of the call that needs the credential.
+        """Return the fields of a credential request that a browser may receive. In the result, ``functionCallId`` is
+        the ``toolCallId`` of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the tool call that needs the credential. ``visible``: those fields of the credential request that a
-        browser may receive.
-        """
+        """Return the tool call that needs the credential. ``visible``: the result of ``_credential_input``."""
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))

@@ -81,7 +81,7 @@ class FunctionResponses:
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
         """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
-        the settings and the client's id of the call.
+        the settings and the call's ``toolCallId``.
         """
         self._sink = sink
         self._settings = settings
@@ -105,8 +105,8 @@ class FunctionResponses:
             self.add_response(facts, result)
 
     def add_response(self, facts: EventFacts, result: Result) -> None:
-        """Process a function response: a tool's result, ADK's placeholder for a later result, or the user's answer to
-        an approval request.
+        """Process a function response. It is a tool's result, ADK's placeholder for a later result, or the user's
+        answer to an approval request.
         """
         answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)
@@ -177,8 +177,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write a preliminary output with the content of an event that a running tool has created. Returns False for
-        any other event.
+        """If a running tool has created the event, write its content as a preliminary output. Returns False for any
+        other event.
         """
         author, branch, _ = facts.speaker
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
@@ -212,22 +212,22 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event of an agent inside the tool call ``call``. ``asks``: True if the event asks the user. In
-        this case, the call waits for the answer.
+        """Process an event of an agent inside the tool call ``call``. ``asks``: True if the event contains a question
+        to the user. Then the call waits for the answer.
         """
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
     def end_task(self, call: ToolCall) -> None:
-        """Write the final output of a call whose task-mode agent has asked the user. The agent continues in a later
-        assistant message, and gives its result there.
+        """A task-mode agent inside the call has asked the user. Write the final output of the call. The agent continues
+        in a later assistant message, and gives its result there.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write a preliminary output of the tool call that contains the event's agent. The next step can then begin
-        before the agent ends. Does nothing if there is no such call.
+        """If the event's agent runs inside a tool call, write a preliminary output of this call. Then the next step can
+        begin before the agent ends.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -246,8 +246,8 @@ class FunctionResponses:
                 call.answer(message)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """If the event reports that a tool raised, record the tool's call. ADK does not name the call, so nothing is
-        recorded if several calls are possible.
+        """If the event reports that a tool has raised an exception, record the tool's call. ADK does not name the call.
+        If it could be one of several calls, nothing is recorded.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
@@ -283,8 +283,8 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Forget the calls whose tools raised. Call this method if the run was stopped, because the stop may have
-        caused the failures.
+        """Forget the calls whose tools have raised exceptions. Call this method if the run was stopped, because the
+        stop may have caused the exceptions.
         """
         self._raised = None
 

@@ -23,7 +23,7 @@ class InnerAgents:
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
         """``begin_nested``: a function that begins the conversion for an agent inside a tool call. Its arguments are
-        the settings and the client's id of the call.
+        the settings and the call's ``toolCallId``.
         """
         self._sink = sink
         self._settings = settings
@@ -35,11 +35,11 @@ class InnerAgents:
         """False while no client reads the response."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
-        """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch
-        contains the id of this call.
+        """If the event's agent runs inside a tool call, return this call; otherwise ``None``. The event's branch
+        contains the id of the call.
 
         Returns ``None`` for events of a workflow that runs as a tool. Also returns ``None`` for events of a task-mode
-        agent after its question to the user.
+        agent that come after its question to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -71,8 +71,8 @@ class InnerAgents:
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
         """Show an event of an agent that runs inside a tool call and uses the session of the chat.
 
-        ``asks``: True if the event asks the user. In this case, the method returns the agent's message so far, as a
-        preliminary output. Otherwise it returns ``None``.
+        ``asks``: True if the event contains a question to the user. Then returns the agent's message so far, to be sent
+        as a preliminary output. Otherwise returns ``None``.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -90,14 +90,16 @@ class InnerAgents:
         return None
 
     def end_task(self, call: ToolCall) -> Any:
-        """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
+        """A task-mode agent inside the call has asked the user. Return the output of the call: the agent's message so
+        far.
+        """
         if not self._settings.nests(call.name):
             return {"agent": call.name}
         return self._whole(call, self._message_of(call)).ended(keeps_questions=True)
 
     def message_so_far(self, call: ToolCall) -> Any:
         """Return the message of the agent inside a call, with the agent's open questions. Returns ``None`` if the call
-        does not show such a message.
+        shows no message of an agent.
         """
         message = self._messages.get(call)
         return None if message is None else self._whole(call, message).so_far()
@@ -111,8 +113,8 @@ class InnerAgents:
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: the message of the agent inside the call.
 
-        Returns ``None`` if the call must end with an error: the agent has shown nothing, or the run failed before ADK
-        ended the call.
+        Returns ``None`` if the agent has shown nothing, or if the run failed before ADK ended the call. Then the call
+        must end with an error.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None
@@ -135,10 +137,10 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on or off. Switch them off while no client reads
-        the response.
+        """If ``shows``, send the preliminary outputs of agents inside tool calls from now on, and immediately send
+        their current messages. Otherwise, hold them back, because no client reads the response.
 
-        Switching on writes the current messages. Final outputs are always written.
+        Final outputs are always sent.
         """
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
@@ -170,7 +172,7 @@ class InnerAgents:
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """Return the final output of a call. If an agent ran inside the call, the output is the agent's message.
 
-        ``kept``: the agent's stored events. The message is built from these events, and so equals the message in the
+        ``kept``: the agent's stored events. The message is built from them, so it equals the message in the chat's
         history.
         """
         message = self._messages.pop(call, None)

@@ -67,9 +67,9 @@ def file_part(media_type: str | None, url: Any, name: str | None) -> dict[str, A
 def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
     """Write a file as a chunk.
 
-    - A file with bytes becomes a ``file`` chunk with a data URL. For an artifact, the option ``artifact_url`` can
-      return another URL.
-    - An HTTP link becomes a ``file`` chunk, and any other link, such as ``gs://``, a ``data-adk-file`` chunk.
+    - A file with bytes becomes a ``file`` chunk with a data URL. If the file is an artifact, the option
+      ``artifact_url`` can return a link to use instead.
+    - An HTTP link becomes a ``file`` chunk. Any other link, such as ``gs://``, becomes a ``data-adk-file`` chunk.
     - A data part of an agent behind A2A becomes a ``data-adk-data`` chunk.
     """
     match file.content:

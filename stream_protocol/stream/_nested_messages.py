@@ -1,7 +1,7 @@
 """The message of an agent that runs inside a tool call.
 
-The message is the output of this call, as for sub-agents of the AI SDK. Preliminary outputs contain the message so far.
-The final output has the whole message and the tool's result.
+This message is the output of the call, as it is for sub-agents in the AI SDK. Preliminary outputs contain the message
+so far. The final output contains the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,8 +64,8 @@ class NestedMessage:
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the tool call, which is also the id of the agent's message. ``answerable``:
-        True if the agent uses the session of the chat, and so can wait for the user's answers.
+        """``call_id``: the ``toolCallId`` of the tool call, and also the id of the agent's message. ``answerable``:
+        True if the agent uses the session of the chat. Only such an agent can wait for answers of the user.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -80,19 +80,19 @@ class NestedMessage:
         """The complete events of an agent in the outer session; ``None`` for an agent with a session of its own."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Add the next event of the agent. The event is converted when the message is read."""
+        """Add the next event of the agent. The event is converted later, when the message is read."""
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Keep a complete event, from which the final message is built later. Call this method only for an agent that
-        runs in the session of the chat.
+        """Keep a complete event. The final message is later built from these events. Call this method only for an agent
+        that runs in the session of the chat.
         """
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the message so far, if it has enough new content to be sent again; otherwise ``None``."""
+        """If the message has enough new content to be sent again, return the message so far; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question
@@ -149,8 +149,8 @@ class NestedMessage:
 class _Sending:
     """Decides when a growing message is sent again as a whole.
 
-    The total size of all sent messages is proportional to the size of the last message. The decision does not depend on
-    time, so the same events always give the same stream.
+    The larger the message, the more new content is needed. So the total size of all sent messages is proportional to
+    the size of the last. The decision does not depend on time: the same events always give the same stream.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")

@@ -58,7 +58,7 @@ class ConverterOptions(TypedDict, total=False):
     send_state: bool | Collection[str]
     """Send changes of the session state as ``data-adk-state``. A list names the keys to send. False by default."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not sent. If such a call requests an approval, the request and the call are sent.
+    """Tools whose calls are not sent, except calls that request an approval.
 
     ADK's control tools are always hidden: ``transfer_to_agent``, ``set_model_response``, ``exit_loop`` and
     ``finish_task``.
@@ -169,13 +169,15 @@ class Settings:
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if the outputs of this tool's calls show the agent that the tool starts."""
+        """``tool`` starts an agent. Return True if the message of this agent is shown in the outputs of the tool's
+        calls.
+        """
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls. The hook ``transform`` is left out, because the outer conversion
-        calls it for the agents' messages.
+        """The settings for agents inside tool calls. They have no hook ``transform``, because the outer conversion
+        calls the hook for the agents' messages.
         """
         if self.options["transform"] is None:
             return self
@@ -250,11 +252,11 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: Collection[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options, with tools that start task-mode agents added to ``hidden_tools``. Only tools whose
-    ``nested_agents`` option is ``"flat"`` are added.
+    """Return a copy of the options in which ``hidden_tools`` also contains the tools that start task-mode agents. A
+    tool is added only if the option ``nested_agents`` is ``"flat"`` for it.
 
-    ``tools``: the names of the tools that start task-mode agents, or a predicate for such names. Raises
-    ``StreamProtocolError`` for invalid options.
+    ``tools``: the names of the tools that start task-mode agents, or a function that returns True for such a name.
+    Raises ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
@@ -302,9 +304,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """Return the options from the JSON of ``options_to_json``. Unknown options, and values of a wrong type, are left
-    out.
-    """
+    """Return the options from the JSON of ``options_to_json``. Omits unknown options, and values of a wrong type."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

@@ -25,7 +25,7 @@ _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
 
 
 class Sources:
-    """Writes each source and each search suggestion once per message. Source ids are numbered in the message."""
+    """Writes each source and each search suggestion once per message. The sources of a message have numbers as ids."""
 
     __slots__ = ("_client", "_searches", "_sink", "_sources")
 
@@ -39,8 +39,8 @@ class Sources:
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
         """Write the new sources, citations and search suggestions of an event.
 
-        ``as_streamed``: False if the client's text differs from the event's text. In this case, no citations are
-        written, because their positions would be wrong.
+        ``as_streamed``: False if the client's text differs from the event's text. Then no citations are written,
+        because their positions would be wrong.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -113,8 +113,8 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return a mapping: index of a text part -> the citations in this part. Positions count UTF-16 units from the
-    beginning of the part.
+    """Return the citations of each text part. The keys of the result are the indexes of the parts. The citations'
+    positions are UTF-16 units from the beginning of the part.
 
     ``lengths``: the lengths of the text parts that together form ``text``. A citation across two parts is split.
     Citations with the same source and range are merged.
@@ -141,7 +141,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return a mapping: position in characters -> position in UTF-16 units."""
+    """Return a dictionary from each position in ``places`` (in characters) to the same position in UTF-16 units."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

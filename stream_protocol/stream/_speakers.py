@@ -1,11 +1,11 @@
-"""The authors of a stream, and the message part that each author is writing: the author's open part.
+"""The authors of a stream. An author may have an open part: the message part that it is currently writing.
 
-Agents that run in parallel send interleaved partial events, so each author has an open part. An author is identified by
-agent, branch and node path, because the event id may change with every fragment.
+If agents run in parallel, their partial events are mixed, so each author can have an open part. An author is identified
+by agent, branch and node path, because the event id may change with every fragment.
 
 ``StreamedResponse`` stores the parts that an author has streamed since its last complete event. ``UnconfirmedStream``
-stores streamed parts until a complete event repeats them. When a run ends early, a server writes these parts to the
-session. So the history contains all text that the client has received.
+stores streamed parts until the complete event with these parts comes. If the run ends before that, a server writes
+these parts to the session. So the history contains all text that the client has received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """The writer of an author that is writing no part: every call raises ``AssertionError``."""
+    """The writer of an author without an open part. Every call raises ``AssertionError``."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class StreamedPart:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that an author streamed between two of its complete events. Tool calls are not stored, except those
+    """The parts that an author streamed between two of its complete events. Omits tool calls, except calls of tools
     that the model's provider runs.
     """
 
@@ -82,7 +82,9 @@ class UnconfirmedStream:
     """True if the stream comes from an agent inside a tool call."""
 
     def add_fragment(self, fragment: EventFacts, begin: int) -> None:
-        """Append the parts of the next partial event. ``begin``: the number of complete events before this event."""
+        """Append the parts of the next partial event. ``begin``: the number of complete events of the response before
+        this event.
+        """
         self.note(fragment, begin)
         for part in fragment.parts:
             self.add(part)
@@ -100,8 +102,8 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the fields of the next partial event, but not its parts. ``begin``: the number of complete events
-        before this event.
+        """Store the fields of the next partial event, but not its parts. ``begin``: the number of complete events of
+        the response before this event.
         """
         if self.newest is None:
             self.begin = begin
@@ -196,7 +198,7 @@ class AuthorStream:
         self.streamed.model = model
 
     def defer(self, part: Part) -> None:
-        """Store a part until the complete event comes, instead of writing the part. All later parts must also be
+        """Do not write the part yet, but keep it until the complete event comes. All later parts must also be
         deferred.
         """
         self.streamed.deferred = (*self.streamed.deferred, part)
@@ -204,7 +206,7 @@ class AuthorStream:
         self.opened = None
 
     def keep(self, part: Part) -> None:
-        """Store a streamed part until a complete event repeats the part. Does nothing unless
+        """Keep a streamed part until the complete event with this part comes. Does nothing unless
         ``Authors.keep_unconfirmed`` was called.
         """
         if self.streamed.kept is not None:
@@ -272,7 +274,7 @@ class InnerStreams:
     author.
 
     ``max_length``: the maximum number of stored characters; ``None`` for no limit. With a limit, partial events without
-    text are not stored. Events that would exceed the limit are not stored either.
+    text are not stored. An event that would exceed the limit is not stored either.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -301,7 +303,7 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """All streamed parts of a response that no complete event has repeated."""
+    """Streamed parts of a response. The complete events with these parts have not come yet."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
@@ -309,7 +311,7 @@ class UnconfirmedStreams:
 
 
 class Authors(Generic[T]):
-    """The authors of a response, with the part that each author is writing."""
+    """The authors of a response, and the open part of each author."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 
@@ -331,14 +333,14 @@ class Authors(Generic[T]):
         return author
 
     def keep_unconfirmed(self) -> None:
-        """From now on, store each streamed part until a complete event repeats the part."""
+        """From now on, keep each streamed part until the complete event with this part comes."""
         self._unconfirmed = UnconfirmedStreams()
         for author in self:
             author.streamed.kept = UnconfirmedStream()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first. Empty unless ``keep_unconfirmed`` was
+        """The streamed parts for which no complete event has come, oldest first. Empty unless ``keep_unconfirmed`` was
         called.
         """
         if self._unconfirmed is None:
@@ -369,8 +371,8 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End an author's stream that no complete event has repeated. The streamed parts stay in the property
-        ``unconfirmed``.
+        """End an author's stream, although its complete event has not come. The property ``unconfirmed`` still contains
+        the streamed parts.
         """
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()

@@ -1,4 +1,5 @@
-"""Begin and end the steps of a message. The steps determine when the client's auto-send helpers send a request.
+"""Begin and end the steps of a message. A client may send its answers automatically, with the AI SDK's auto-send
+helpers. The steps decide when these helpers send a request.
 
 In the client, a ``start-step`` chunk adds a ``step-start`` part. The AI SDK's auto-send helpers check only the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
@@ -9,13 +10,14 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
   answer to this call.
 - A response must not end in a step whose calls all have outputs. Otherwise an auto-send helper would send requests in
   an endless loop. So the server adds an empty step.
-- If a call waits for an answer, preliminary outputs of other calls in the same step become final: see
-  ``blocking_interims``.
+- If a call waits for an answer, preliminary outputs of other calls in its step are written again as final outputs.
+  Otherwise the client would not send the answer: see ``blocking_interims``.
 - If the client sends the output of an approved call, the server writes the call's input again. Otherwise an auto-send
   helper would loop: see ``after_approval``.
 
-A step ends only when no author is writing a part, so parallel agents share steps. At ``finish-step``, a v6 client ends
-all text parts. If a tool input continued after ``start-step``, the client would show two parts for this input.
+A step ends only when no author is writing a part, so parallel agents share steps. There are two reasons. At
+``finish-step``, a v6 client ends all text parts. And if a tool input continued after ``start-step``, the client would
+show this input twice.
 """
 
 from dataclasses import dataclass
@@ -50,8 +52,8 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the part that the author is writing. Start a new step if the next content needs one.
 
-        A new step normally waits for all running tool calls, because they may still need approval. The step for a
-        credential request does not wait, because the client cannot send an answer from a step with a running call. No
+        A new step normally waits for all running tool calls, because they may still need approval. The step of a
+        credential request does not wait: the client could not send the credential while its step has a running call. No
         step starts while the input of a call is streamed.
         """
         speaker.close()
@@ -71,8 +73,8 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's streamed calls whose complete function call never came. The client gets an error for each
-        call.
+        """End the author's streamed calls whose complete function call has not come. The client gets an error for each
+        of them.
         """
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
@@ -123,16 +125,16 @@ class Steps:
 
     @property
     def blocking_interims(self) -> list[ToolCall]:
-        """The calls whose preliminary outputs must become final at the end of the response. The auto-send helpers send
-        the user's answer only if all outputs after the last ``start-step`` are final.
+        """The calls whose preliminary outputs must be written again as final outputs at the end of the response. The
+        client's auto-send helpers send the user's answer only if all outputs after the last ``start-step`` are final.
         """
         calls = self._calls or []
         any_pending = any(call.is_pending for call in calls)
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the current step before a steering message. Does nothing while a part is unfinished or a call has no
-        result.
+        """End the current step before a steering message, which the user sent while the agent worked. Does nothing
+        while a part is unfinished or a call has no result.
         """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
@@ -147,10 +149,10 @@ class Steps:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
         An empty step is added if all calls of the last step have a result. ``ending``: the type of the response's last
-        chunk. No step is added after a type such as ``error``, because clients then do not call the helpers.
+        chunk. If it is ``error``, no step is added, because clients then do not use the helpers.
 
-        Returns the message metadata to write next. After an empty step, this is never ``None``, because the client
-        stores an empty step only together with metadata.
+        Returns the message metadata to write next. If an empty step was added, the result is never ``None``, because
+        the client stores an empty step only together with metadata.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

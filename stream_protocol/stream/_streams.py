@@ -2,8 +2,8 @@
 ``error`` chunk.
 
 ``stream_*`` functions take an asynchronous iterable, ``iter_*`` functions a synchronous iterable. ``*_chunks``
-functions yield dictionaries. ``*_sse`` functions yield the bytes of one SSE event at a time, and ``data: [DONE]`` at
-the end. An event may be a dictionary: see ``StreamProtocolConverter``.
+functions yield dictionaries. ``*_sse`` functions yield bytes: one SSE event at a time, and ``data: [DONE]`` at the end.
+An ADK event may also be a dictionary: see ``StreamProtocolConverter``.
 """
 
 import logging
@@ -89,7 +89,7 @@ def iter_chunks(
     """Return the chunks of a run. ``events``: a synchronous iterable. All other arguments, and the errors, are those of
     ``stream_chunks``.
 
-    If ``events`` is a list or tuple, the run counts as completed. In this case, calls that start task-mode agents are
+    If ``events`` is a list or tuple, it must contain the whole run. Then calls that start task-mode agents are
     recognized and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
@@ -108,7 +108,7 @@ def iter_sse(
     """Return the chunks of a run as bytes. ``events``: a synchronous iterable. All other arguments, and the errors, are
     those of ``stream_sse``.
 
-    If ``events`` is a list or tuple, the run counts as completed: see ``iter_chunks``.
+    If ``events`` is a list or tuple, it must contain the whole run: see ``iter_chunks``.
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
@@ -192,7 +192,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
     """End the response with an ``error`` chunk. If the app's hook ``transform`` raises for this chunk, the chunk is
-    written without a call of the hook.
+    written without the hook.
     """
     try:
         conversion.fail(error, stopped=stopped)

@@ -19,7 +19,9 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. Records a stop of the run, and the loss of its lease (its right to run the chat)."""
+    """A run without an agent. Records if the run is stopped, and if it loses its lease (its right to be the only active
+    run of its chat).
+    """
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log

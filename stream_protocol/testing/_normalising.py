@@ -1,4 +1,6 @@
-"""Remove differences between two runs of one conversation: ids, times, and how model responses are split."""
+"""Remove differences between two runs of one conversation. The runs differ in ids, in times, and in how model responses
+are split.
+"""
 
 import re
 from collections import Counter
@@ -25,7 +27,7 @@ _FIRST_TIME: Final = 10**9
 class Normaliser:
     """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``.
 
-    Equal ids get equal names. So a comparison still finds two calls whose outputs are swapped.
+    The same id always gets the same name. So a comparison can still detect that the outputs of two calls are swapped.
     """
 
     def __init__(self) -> None:
@@ -66,7 +68,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
     """Yield the chunks without details that differ between two responses of a model.
 
     Consecutive text deltas become one delta. Input deltas, usage, the model's name and signatures are removed. The
-    complete input of a call comes directly after its ``tool-input-start``.
+    chunk with a call's complete input is moved: it comes directly after the call's ``tool-input-start``.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -75,7 +77,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the chunks without input deltas. The complete input of a call comes directly after its
+    """Yield the chunks without input deltas, and with the complete input of each call directly after the call's
     ``tool-input-start``.
     """
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
@@ -89,8 +91,8 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Return a key for grouping. All deltas of one message part have the same key, and any other chunk has a unique
-    key.
+    """Return a key for grouping. All deltas of one message part have the same key. Every other chunk has a key of its
+    own.
     """
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)

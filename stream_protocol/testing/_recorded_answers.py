@@ -25,7 +25,8 @@ class RecordedAnswer:
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the fragments, and then of the complete response. ADK may change the copies.
+        """Yield copies of the partial responses (fragments), and then a copy of the complete response. They are copies
+        because ADK may change them.
 
         ``stream``: False to yield only the complete response, if there is one.
         """
@@ -38,8 +39,8 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
     """Return the model's responses, in the order in which they ended. ``author``: the agent whose responses are
     returned; ``None`` for all agents.
 
-    Fragments belong to the next complete response of the same agent. If the turn has no such response, the run was
-    stopped, and the fragments alone are a response.
+    Partial responses (fragments) belong to the next complete response of the same agent. If the turn has no such
+    response, the run was stopped. Then the fragments alone are a response.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)

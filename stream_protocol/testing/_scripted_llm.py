@@ -7,9 +7,8 @@
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
 A turn is one response of the model. Each item of a turn becomes a ``GenerateContentResponse``, as the Gemini API would
-send it. As for ``google.adk.models.Gemini``, ADK's ``StreamingResponseAggregator`` creates the partial responses, and
-then the complete response (the aggregate). So call ids, merged texts, signatures and error codes are the same as with
-Gemini.
+send it. ADK's ``StreamingResponseAggregator`` then creates the partial responses and the complete response, as it does
+for ``google.adk.models.Gemini``. So call ids, merged texts, signatures and error codes are the same as with Gemini.
 """
 
 import asyncio
@@ -65,9 +64,9 @@ class Thought:
 class Call:
     """One function call of the model. Several calls in one response are parallel calls.
 
-    ``id``: the id of the call; ``None`` if ADK generates an id (``adk-…``). ``streamed``: True to send the arguments in
-    fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed numbers are floats, and
-    empty lists and objects are not sent.
+    ``id``: the id of the call. With ``None``, ADK generates an id (``adk-…``). ``streamed``: True to send the arguments
+    in fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed numbers are floats,
+    and empty lists and objects are not sent.
     """
 
     name: str
@@ -129,7 +128,9 @@ def _is_time(seconds: float) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into fragments: each word with the white space before it. All fragments together equal the text."""
+    """Split a text into fragments: each word with the white space before it. The joined fragments are equal to the
+    text.
+    """
     check_text("text", text)
     return re.findall(r"\s*\S+|\s+", text)
 
@@ -148,7 +149,9 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
-    """Return grounding metadata with these web pages. ``titles_by_url``: URL of a page -> title of the page."""
+    """Return grounding metadata with these web pages. ``titles_by_url``: the keys are the URLs of the pages, the values
+    their titles.
+    """
     check_mapping("titles_by_url", titles_by_url, of_texts=True)
     return types.GroundingMetadata(
         grounding_chunks=[

@@ -109,8 +109,8 @@ def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """Yield each line with ``mark`` before it. A long line is cut around its first difference from the line of
-    ``others`` with the same index.
+    """Yield each line with ``mark`` before it. A long line is cut: only the text around its first difference remains.
+    The difference is to the line with the same index in ``others``.
     """
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"

@@ -1,4 +1,4 @@
-"""Compare the stream of a recording with the expected stream in a file beside the recording."""
+"""Compare the stream of a recording with the expected stream, which is in a file next to the recording."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

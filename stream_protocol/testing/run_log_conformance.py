@@ -8,9 +8,9 @@
             await first.aclose()
             await second.aclose()
 
-``workers``: the run logs of two workers that share one empty store. For a run log of a single process, yield the same
-object twice. The tests are coroutines, so you need pytest-asyncio (``asyncio_mode = "auto"``) or a similar plugin. A
-test fails after it has waited for 20 seconds.
+The fixture ``workers`` yields two run logs. They belong to two workers that share one empty store. If your run log
+works only in a single process, yield the same object twice. The tests are coroutines, so you need pytest-asyncio
+(``asyncio_mode = "auto"``) or a similar plugin. A test fails after it has waited for 20 seconds.
 """
 
 import asyncio

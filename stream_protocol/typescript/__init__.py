@@ -3,7 +3,7 @@
 Where to change what:
 
 - ``_agent_tools``: the tools of an agent, with schemas of their inputs and outputs.
-- ``_wire_forms``: converts Python types to JSON schemas of the values that are sent.
+- ``_wire_forms``: converts Python types to JSON schemas. They describe the values that the client gets.
 - ``_schema_reader``: converts JSON schemas to types.
 - ``_printing``: prints types as TypeScript and zod schemas.
 - ``_chat_types``: the sections of the generated file.

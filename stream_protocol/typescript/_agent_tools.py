@@ -1,6 +1,6 @@
 """The tools of an agent and of all its sub-agents, with JSON schemas of the tools' inputs and outputs.
 
-The schema of an input is the schema that ADK declares to the model. The schema of an output describes the JSON that the
+The schema of an input is the one that the model gets from ADK. The schema of an output describes the JSON that the
 client gets: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
 """
 
@@ -105,7 +105,7 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema``, or ``schema`` converted to a JSON schema if ``json_schema`` is ``None``."""
+    """Return ``json_schema``. If it is ``None``, convert ``schema`` to a JSON schema, and return the result."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -157,7 +157,8 @@ def output_schema_of(agent: BaseAgent) -> Any:
 
 
 def _mcp_result(declared: Any) -> Any:
-    """Return the schema of MCP's ``CallToolResult`` for successful results. The client gets failed results as errors.
+    """Return the schema of MCP's ``CallToolResult``, but only for successful results. The client gets failed results as
+    errors.
 
     ``declared``: the schema of the result's structured content.
     """
@@ -174,8 +175,8 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the first successful response in the tool's OpenAPI operation. Without such a schema,
-    returns ``ANYTHING``.
+    """Return the schema of the first successful response in the tool's OpenAPI operation, or ``ANYTHING`` if there is
+    none.
     """
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema

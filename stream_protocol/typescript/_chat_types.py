@@ -110,7 +110,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """The ``PageContext`` and ``SharedState`` objects of an app. These objects declare the values that the client
+    """The ``PageContext`` and ``SharedState`` objects of an app. They declare the types of the values that the client
     sends.
     """
 

@@ -47,7 +47,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """The type of lists with a separate type for each of the first items.
+    """The type of lists whose first items each have their own type, such as ``[string, number]``.
 
     ``rest``: the type of additional items; ``None`` to forbid additional items.
     """

@@ -49,8 +49,8 @@ class NamedType:
 
 
 class SchemaReader:
-    """Converts all JSON schemas of a generated file. Equal types get the same name. If different types want one name, a
-    number is appended.
+    """Converts all JSON schemas of a generated file. Equal types get the same name. If two different types would get
+    the same name, a number is appended to the second.
     """
 
     def __init__(self, taken: Collection[str]) -> None:
@@ -67,7 +67,7 @@ class SchemaReader:
     def members(self, node: Node) -> Iterator[Node]:
         """Yield the members of a union, or the type itself if it is not a union.
 
-        A named type is replaced by its definition, unless the definition is an object type.
+        If the type only has a name for another type, uses that type, unless it is an object type.
         """
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
@@ -216,7 +216,9 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return ``reference`` (a ``$ref``), and the schemas that can be reached from it: ``$ref`` -> schema."""
+    """Return a list of two items: ``reference`` (a ``$ref``), and all schemas that can be reached from it. The second
+    is a dictionary whose keys are the ``$ref`` of the schemas.
+    """
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

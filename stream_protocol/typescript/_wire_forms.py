@@ -24,9 +24,9 @@ ANYTHING: Final = True
 class WireForm:
     """The JSON form of a tool's output. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: True if the value is sent as ``{"result": value}``, False if the value is sent unchanged. If
-    ``wrapped`` is ``None``, an object is sent unchanged, and any other value is wrapped. ``nested``: True if the value
-    is sent inside the message of an agent that runs as a tool.
+    ``wrapped``: True if the value is sent as ``{"result": value}``, False if it is sent unchanged. ``None`` if this
+    depends on the value: an object is sent unchanged, and any other value is wrapped. ``nested``: True if the value is
+    sent inside the message of an agent that runs as a tool.
     """
 
     schema: Any
@@ -35,8 +35,8 @@ class WireForm:
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """Generator for JSON schemas of serialized values. A field with a default is required, because pydantic always
-    serializes the field.
+    """Generator for JSON schemas of serialized values. A field that has a default is required in the schema, because
+    pydantic always writes the field.
     """
 
     @override
@@ -49,15 +49,15 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Return the schema of a duration. In a pydantic model, a duration is sent as a text. Otherwise it is sent as a
-        number of seconds.
+        """Return the schema of a duration. A duration in a pydantic model is sent as a text. Any other duration is sent
+        as a number of seconds.
         """
         return {"type": ["string", "number"]}
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the JSON schema of a Python type's serialized values; ``ANYTHING`` if pydantic has no schema for the
-    type.
+    """Return the JSON schema for the serialized values of a Python type. Return ``ANYTHING`` if pydantic has no schema
+    for the type.
     """
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.
@@ -70,7 +70,9 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON forms in which ADK sends the function's result, according to the return annotation."""
+    """Return the JSON forms that the result of a function can have when ADK sends it. They come from the function's
+    return annotation.
+    """
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -86,8 +88,8 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
     """Yield the JSON forms of a generator tool's outputs.
 
-    ADK sends each yielded value, and sends the last value again as the result. ADK converts a pydantic model to a
-    dictionary with field names, not aliases.
+    ADK sends each yielded value as an output. It then sends the last value again, as the result. ADK converts a
+    pydantic model to a dictionary with field names, not aliases.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
@@ -115,7 +117,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema with optional keys in place of nullable keys. ADK omits a key whose value is null."""
+    """Return the schema, and make each nullable key an optional key, because ADK omits keys whose value is null."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]

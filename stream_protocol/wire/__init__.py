@@ -10,7 +10,7 @@ Where to change what:
 - ``_arguments``: checks the arguments of public functions.
 - ``_ui_messages``: the types of UI messages.
 - ``_messages``: parses requests, and refuses invalid requests.
-- ``_json_slices``: parses a large body in slices, with limits.
+- ``_json_slices``: parses a large body in many short steps, with limits.
 - ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.
 """
 

@@ -35,7 +35,8 @@ def argument_error(name: str, expected: str, value: object, hint: str = "") -> I
     """Return an error with the text "`name` must be EXPECTED, not VALUE: HINT." The words in capitals stand for the
     arguments.
 
-    ``hint``: how to fix the mistake. If the value is a class or a coroutine, there is a default hint.
+    ``hint``: how to fix the mistake. If the value is a class or a coroutine, and ``hint`` is empty, the error has a
+    default hint.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited
@@ -63,7 +64,7 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 def shown(value: object) -> str:
     """Return a value as text for an error message.
 
-    - Texts are cut to ``MAX_SHOWN`` characters. A user name and password in a URL are removed.
+    - Texts are cut after ``MAX_SHOWN`` characters. If the text is a URL, user name and password are removed.
     - Numbers, bools and ``None`` appear as they are.
     - A class or function appears as its name, and any other value as the name of its type.
     """
@@ -248,11 +249,11 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model does not
-    count as an iterable.
+    """Raise ``TypeError`` if the value is not an iterable of items. Also raises it for a text, a dictionary or a
+    pydantic model.
 
-    ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable.
-    ``otherwise``: a hint for the error message if the value is asynchronous but must not be, or the reverse.
+    ``function`` and ``items``: names for the error message. ``is_async``: True to require an asynchronous iterable,
+    False to require a synchronous one. ``otherwise``: a hint for the error message if the value is of the other kind.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -269,7 +270,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Return True for an iterable that counts as a single item: a text, a dictionary or a pydantic model."""
+    """Return True for a text, a dictionary or a pydantic model. They are iterable, but probably passed by mistake."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

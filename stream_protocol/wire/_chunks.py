@@ -1,8 +1,9 @@
 """Types of the chunks in a UI message stream: a ``TypedDict`` for each type, and their union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that every v6
-client since 6.0.39 accepts. Exceptions are keys whose docstrings name client versions.
+``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that all
+supported clients accept. The oldest supported v6 client is 6.0.39. If only newer clients accept a key, its docstring
+names their versions.
 
 A key that is ``NotRequired`` must not be ``None``. ``input``, ``output``, ``data`` and the ``messageMetadata`` of
 ``message-metadata`` are required, and may be ``None``.
@@ -228,7 +229,7 @@ class ToolOutputDeniedChunk(TypedDict):
 class DataChunk(TypedDict):
     """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name.
 
-    The union ``Chunk`` does not include ``DataChunk``, because a ``Literal`` cannot express this type.
+    The union ``Chunk`` does not include ``DataChunk``, because a ``Literal`` cannot express "``data-`` and any name".
     """
 
     type: str

@@ -1,7 +1,8 @@
-"""Versions of the ``ai`` package in the browser. Tables have the first version that accepts a chunk type or a key.
+"""Versions of the client's ``ai`` package. For chunk types and keys, tables contain the first version that accepts
+them.
 
-The protocol does not negotiate versions, so the app sets a version. All clients fail on a chunk of an unknown type.
-Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later clients ignore unknown keys.
+A client does not send its version, so the app sets it. All clients fail on a chunk of an unknown type. Clients before
+6.0.231 and 7.0.32 also fail on an unknown key. Later clients ignore unknown keys.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, at its tags and in its changelog.
 """
@@ -36,8 +37,8 @@ class ClientVersion(NamedTuple):
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def knows(self, kind: str, key: str) -> bool:
-        """Return True if the client uses ``key`` in chunks of the type ``kind``. Clients that accept the key, but
-        ignore it, do not count.
+        """Return True if the client uses ``key`` in chunks of the type ``kind``. Return False for a client that accepts
+        the key but ignores it.
         """
         return _is_since(self, CHUNK_VERSIONS.get(kind)) and _is_since(self, KEY_VERSIONS.get((kind, key)))
 

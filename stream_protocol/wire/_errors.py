@@ -54,7 +54,7 @@ class ChatRequestError(ValueError):
 
 
 class ClientStreamError(Exception):
-    """An error that the client passes to its ``onError``, for an invalid stream or an ``error`` chunk.
+    """The error that a client passes to its ``onError`` after an invalid chunk or an ``error`` chunk.
 
     ``error_class``: the name of the JavaScript error class. Values: ``AI_UIMessageStreamError``,
     ``AI_TypeValidationError``, ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of

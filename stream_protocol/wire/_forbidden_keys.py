@@ -1,7 +1,7 @@
 """Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
-The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. A tool
-that returns such a key would end the response. The client accepts such keys in brackets, for example ``[__proto__]``.
+The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. If a
+tool returned such a key, the client would fail. So such keys are put in brackets, for example ``[__proto__]``.
 """
 
 from collections.abc import Collection
@@ -13,8 +13,8 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return True if a JSON text from ``orjson`` may contain a key that clients refuse. Fast, but the key may be
-    harmless: use ``has_forbidden_key`` for an exact answer.
+    """Return True if a JSON text from ``orjson`` may contain a key that clients refuse. This check is fast, but can
+    return True for harmless texts. ``has_forbidden_key`` is exact.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 

@@ -27,13 +27,14 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A shortened copy of a stream, from which a client builds the same message. Consecutive deltas of a message part
-    become one delta. Preliminary outputs that a later output replaces are left out.
+    """A shortened copy of a stream. A client builds the same message from the copy. Consecutive deltas of a message
+    part become one delta. Preliminary outputs that a later output replaces are left out.
 
-    Deltas and preliminary outputs of several parts may be mixed. At any other chunk, joining starts anew.
+    Between two deltas of a part, there may be deltas of other parts and preliminary outputs. Deltas are not joined
+    across any other chunk, such as ``start-step``.
 
-    Input deltas of a call from an earlier step are not joined, because the client shows the first delta only when the
-    second arrives.
+    If a call began in an earlier step, its input deltas are not joined. The client shows the first of them only when
+    the second arrives.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""Parse a large JSON text in slices, so that other tasks of the event loop can run after each slice.
+"""Parse a large JSON text in many short steps (slices), so that other tasks of the event loop can run between two
+steps.
 
 For a text of 30 MiB within the limits of this module, ``orjson.loads`` blocks all threads for up to 0.6 s. Parsing in
 slices blocks the event loop for at most 0.09 s at a time.
@@ -160,7 +161,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Begin a new slice. Returns the approximate memory of the previous slice's values in bytes."""
+        """Begin a new slice. Returns the approximate memory of the values in the previous slice, in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -260,8 +261,8 @@ class _SlicedParser:
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost unfinished lists and objects, parse the items before the item that is
-        unfinished.
+        """The ``count`` outermost lists and objects are unfinished. In each of them, parse the items before the
+        unfinished item.
         """
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:

@@ -1,7 +1,7 @@
 """Convert any Python value to plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, number, ``bool``, ``None``.
 
-The result is a copy, because a tool may change its dictionary later. A value is converted once, before it becomes part
-of a chunk.
+The result is a copy, because a tool may later change the dictionary that it has returned. Each value is converted only
+once, before it becomes part of a chunk.
 
 ``orjson`` copies a value, and calls ``_Walk`` for each inner value that is not plain JSON. If ``orjson`` refuses the
 value, ``_Walk`` converts the whole value.
@@ -51,8 +51,9 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (also a named tuple) and dict view -> list
     - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
       ``tolist``
-    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as ``pydantic_core`` writes them
-    - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
+    - URLs, IP addresses, patterns and other types that ``pydantic_core`` supports -> the JSON of ``pydantic_core``
+    - keys that are not texts -> their JSON as text (``True`` -> ``"true"``) or their ``str``; keys that become equal
+      get numbers
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
     Raises ``UnrepresentableValueError`` for any other value. An iterator is also refused, because it can be read only
@@ -96,7 +97,7 @@ need them.
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    A line of JSON still has the same value after this change.
+    If the text is a line of JSON, its value does not change.
     """
     return _CONTROLS.sub(_escape, text)
 
@@ -134,8 +135,8 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts a value to plain JSON. Each nesting level takes only two Python frames, so that Python's stack has room
-    for ``MAX_DEPTH`` levels.
+    """Converts a value to plain JSON. Uses only two Python frames for each nesting level, because Python's stack must
+    have space for ``MAX_DEPTH`` levels.
     """
 
     def __init__(self, *, lossy: bool) -> None:
@@ -204,7 +205,7 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Convert the value itself, but not its members. Returns a scalar, an enum member, ``dict``, ``list`` or
+    """Convert only the value itself, and not its members. Returns a scalar, an enum member, or a ``dict``, ``list`` or
     ``frozenset``.
 
     Raises an exception for any other type.
@@ -259,7 +260,7 @@ def _shape_of_library_type(value: Any) -> Any:
 def is_instance(value: Any, module: str, *classes: str) -> bool:
     """Return True if the value is an instance of one of the ``classes`` of ``module``.
 
-    The module is never imported. Before it is loaded, its classes have no instances.
+    Does not import the module. If the module is not loaded, its classes have no instances, and the result is False.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))

@@ -1,11 +1,11 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. A new release of the client may add keys, parts and states, so unknown keys stay unchanged. A key whose
-value is ``null`` counts as absent.
+``ai@7.0.173``. Newer clients may send keys, parts and states that this library does not know. These are kept unchanged.
+A key whose value is ``null`` is treated as missing.
 
 The parser checks the chat id, and the types of the keys that the server reads. The content of a message is not checked.
-The content comes from a browser, so do not trust it.
+It comes from a browser, so do not trust it.
 """
 
 import json
@@ -103,7 +103,7 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """True if the request submits a user message, for the first time or as a retry. False for an edited message,
+        """True if the request submits a new user message, or is a retry of such a request. False for an edited message,
         and for a request to regenerate a message.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
@@ -140,7 +140,8 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """Generator that parses a chat request in slices of some milliseconds, and returns the request.
+    """Generator that parses a chat request in many short steps (slices), and returns the request. A slice takes some
+    milliseconds.
 
     After each slice, the generator yields the approximate memory of the new values in bytes. Characters of texts are
     not counted. Raises the same errors as ``parse_chat_request``.
@@ -167,9 +168,9 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a request body that is a single user message, in slices as ``parse_chat_request_in_slices`` does.
+    """Like ``parse_chat_request_in_slices``, for a request body that is a single user message.
 
-    Keys that do not belong to a message are put in ``ChatRequest.body``. Raises the errors of ``parse_chat_request``.
+    ``ChatRequest.body`` contains the keys that do not belong to a message. Raises the errors of ``parse_chat_request``.
     Also raises ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
@@ -195,8 +196,8 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return the chat id, if it can be an ADK session id and one segment of a URL path. Raises ``ChatRequestError``
-    (400) for any other value.
+    """Return the chat id. It must be usable as an ADK session id, and as one segment of a URL path. Raises
+    ``ChatRequestError`` (400) for any other value.
     """
     if value is None:
         raise ChatRequestError("The chat id is missing.")
@@ -217,7 +218,9 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Parse a request body in slices. Returns the size of the body in bytes, and its JSON object."""
+    """Generator that parses a request body, and yields like ``parse_json_in_slices``. Returns the size of the body in
+    bytes, and its JSON object.
+    """
     _check_body(body)
     try:
         if isinstance(body, Mapping):

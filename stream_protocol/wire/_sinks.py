@@ -1,4 +1,4 @@
-"""Sinks: the objects to which the converter writes. Only this module builds chunks.
+"""Sinks are the objects to which the converter writes. Only this module builds chunks.
 
 A ``Sink`` has one method for each chunk type. ``ChunkSink`` stores dictionaries, and ``SseSink`` stores bytes.
 ``TransformedSink`` first passes each chunk to a hook of the app. All values must be plain JSON.
@@ -44,7 +44,7 @@ class DeltaWriter(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, delta: str) -> T:
-        """Return the chunk or SSE event for a delta, but do not write it. Call this method only if the sink's
+        """Return the chunk (or SSE event) for a delta, and do not write it. Call this method only if the sink's
         ``makes_items`` is True.
         """
 
@@ -305,8 +305,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes each chunk to an app's hook. The hook returns chunks, which are written to another sink.
 
-    If the hook raises an exception, the caller of the converter gets this exception. After that, the sink writes chunks
-    without calling the hook. So the response can still be ended.
+    If the hook raises an exception, the caller of the converter gets this exception. From then on, the sink does not
+    call the hook, so that the last chunks of the response can still be written.
     """
 
     __slots__ = ("_target", "transform")

@@ -88,8 +88,8 @@ class SteeringMessagePart(TypedDict):
 
 
 class Approval(TypedDict):
-    """The approval of a tool call. ``approved`` is absent until the user decides. The client sends unknown keys back
-    unchanged.
+    """The approval of a tool call. ``approved`` is absent until the user decides. If this object has keys that the
+    client does not know, the client sends them back unchanged.
     """
 
     id: str

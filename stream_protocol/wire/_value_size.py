@@ -21,8 +21,8 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more than ``max_items`` members on all levels together. Also return True if its texts
-    and bytes are longer than ``max_length`` in total.
+    """Return True if a value has more than ``max_items`` members, counted on all levels. Also return True if its texts
+    and bytes together are longer than ``max_length``.
 
     Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
     itself may pass this check, but ``json_value`` refuses such a value.
@@ -59,8 +59,8 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container, including the keys of a mapping. For a text or bytes, return the length, and
-    for any other value 1.
+    """Return the members of a container, including the keys of a mapping. Return the length of a text or bytes. Return
+    1 for any other value.
     """
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)

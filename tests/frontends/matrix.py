@@ -15,7 +15,7 @@ from tests.frontends.test_frontends import Scenarios
 COLUMNS: Final[Mapping[str, str]] = {
     "react": "React",
     "nextjs": "Next.js",
-    "template": "chatbot template",
+    "template": "Vercel's chatbot template",
     "assistant-ui": "assistant-ui",
     "vue": "Vue",
     "svelte": "Svelte",

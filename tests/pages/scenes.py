@@ -20,8 +20,8 @@ from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, toke
 BEGINNING: Final = "Once upon a time there was a stream,"
 END: Final = " and it reached the sea."
 
-ALWAYS: Final = "break always"
-"""Message whose reply fails each time."""
+ALWAYS: Final = ("break always", "fail always")
+"""Messages whose replies fail each time: before and after their first word."""
 
 SUGGESTIONS: Final = ("hello there", "think about it")
 
@@ -369,7 +369,7 @@ class Scenes:
             case "files":
                 return ["; ".join(f"{file.mime_type}, {len(file.data or b'')} bytes" for file in question.files)]
             case "fail" | "break" as scene if question.text not in self.failed:
-                self.failed |= {question.text} - {ALWAYS}
+                self.failed |= {question.text} - {*ALWAYS}
                 error = ConnectionError("The model is not there.")
                 return ["I begin", error] if scene == "fail" else [error]
         return [f"You said: {question.text}"]

@@ -167,7 +167,8 @@ ROWS_IN_VIEW: Final = """(list) => {
     const { bottom } = list.getBoundingClientRect();
     const header = list.querySelector("[data-row] [data-header]:last-child").getBoundingClientRect();
     const whole = ({ top, bottom: end }) => top >= header.bottom - 1 && end <= bottom + 1;
-    return [...list.querySelectorAll("li[data-row], li[data-run]")].filter((row) => whole(row.getBoundingClientRect())).length;
+    const boxes = [...list.querySelectorAll("li[data-row], li[data-run]")].map((row) => row.getBoundingClientRect());
+    return boxes.filter(whole).length;
 }"""
 """Number of rows that are completely visible between the header of the turn and the end of the list."""
 

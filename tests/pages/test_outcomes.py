@@ -75,13 +75,16 @@ def test_only_the_last_stopped_answer_has_a_retry(page: Page) -> None:
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
 
 
-def test_an_answer_that_fails_again_says_the_same_and_can_be_asked_for_again(page: Page, shots: Path) -> None:
-    say(page, ALWAYS)
+@pytest.mark.parametrize("words", ALWAYS)
+def test_an_answer_that_fails_again_says_the_same_and_can_be_asked_for_again(
+    page: Page, shots: Path, words: str
+) -> None:
+    say(page, words)
     failed = page.locator("[data-problem]")
     for time in ("once", "twice", "three times"):
         expect(failed).to_have_count(1)
         expect(failed).to_have_text(re.compile(rf"^{re.escape(CAUSE)} ?Retry$"))
-        page.screenshot(path=shots / f"failed-{time.replace(' ', '-')}.png")
+        page.screenshot(path=shots / f"{words}-{time}.png".replace(" ", "-"))
         with page.expect_response("**/api/chat"):
             press(page, "Retry")
         expect_status(page, "error")

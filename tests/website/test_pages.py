@@ -19,6 +19,9 @@ from website.paths import links
 DOCS: Final = ROOT / "docs"
 SITE: Final[dict[str, Any]] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES: Final = sorted(file.relative_to(ROOT).as_posix() for file in our_files(".md"))
+CODE_COLUMNS: Final = 98
+"""Characters of a line of code that a page shows on a desktop without a scroll bar. Text blocks are wrapped."""
+
 WHOLE_FRONTS: Final = (
     *(
         "",
@@ -51,6 +54,12 @@ def navigation(entries: Any) -> Iterator[str]:
 def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page() -> None:
     pages = sorted(file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md"))
     assert sorted([*navigation(SITE["nav"]), *SITE["exclude_docs"].split()]) == pages
+
+
+def test_a_line_of_code_fits_the_column_of_a_page() -> None:
+    blocks = [each for each in all_blocks() if each.file.startswith("docs/") and each.language != "text"]
+    long = [f"{each}: {line}" for each in blocks for line in each.code.splitlines() if len(line) > CODE_COLUMNS]
+    assert long == []
 
 
 @pytest.mark.parametrize("page", PAGES)

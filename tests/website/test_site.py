@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from threading import Thread
 from typing import Final, Literal
 
@@ -117,6 +118,23 @@ def complaints(tab: Page, url: str) -> list[str]:
     tab.on("request", note_request)
     tab.on("console", note_message)
     return told
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_header_shows_the_version_and_leads_to_the_changelog(browser: Browser, url: str, width: int) -> None:
+    with opened_tab(browser, width=width, height=844) as tab:
+        tab.goto(f"{url}deploy/nginx/")
+        link = tab.get_by_role("banner").get_by_role("link", name=version("adk-ui-stream"), exact=True)
+        expect(link).to_be_in_viewport(ratio=1)
+        link.click()
+        expect(tab.get_by_role("heading", name="Changelog", level=1)).to_be_visible()
+
+
+def test_code_in_a_table_has_no_backslash_before_a_bar(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1280) as tab:
+        tab.goto(f"{url}cli/")
+        expect(tab.get_by_text("--page [next|none]", exact=True)).to_be_visible()
+        expect(tab.locator("td code").filter(has_text="\\|")).to_have_count(0)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -7,7 +7,13 @@ const lastMessageTransport = api =>
   new DefaultChatTransport({
     api,
     prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
-      body: { ...body, id, trigger, messageId, message: messages.find(({ id }) => id === messageId) ?? messages.at(-1) },
+      body: {
+        ...body,
+        id,
+        trigger,
+        messageId,
+        message: messages.find(({ id }) => id === messageId) ?? messages.at(-1),
+      },
     }),
   });
 

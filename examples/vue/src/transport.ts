@@ -12,7 +12,13 @@ import type { ChatMessage } from "./chat-types";
 export const lastMessageTransport = new DefaultChatTransport<ChatMessage>({
   api: "/api/chat",
   prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
-    body: { ...body, id, trigger, messageId, message: messages.find(({ id }) => id === messageId) ?? messages.at(-1) },
+    body: {
+      ...body,
+      id,
+      trigger,
+      messageId,
+      message: messages.find(({ id }) => id === messageId) ?? messages.at(-1),
+    },
   }),
 });
 

@@ -12,8 +12,8 @@ MAX_NAMES: Final = 20
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
-    """Return the index of ``session`` in ``names``, the names of the sessions in a file. ``session``: ``None`` for the
-    only session of the file.
+    """Return the index of ``session`` in ``names``, the names of the sessions in a file. ``session`` may be ``None`` if
+    the file has only one session.
 
     ``kind``: the word for a session in error messages. Raises ``RecordingError`` if there is no such session. The error
     text lists all names.
@@ -32,8 +32,8 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value, such as a session. The name comes from the first of the ``fields`` that has
-    a text.
+    """Return a unique name for each value, such as a session. The name is the text in the first of the ``fields`` that
+    is not empty.
 
     A value without a name gets ``kind`` and a number, such as ``session-2``. A repeated name gets a number, such as
     ``name.2``.

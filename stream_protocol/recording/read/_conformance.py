@@ -1,8 +1,9 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to ADK 1.25, a model request has one ``llm_response``.
-Later versions have a list ``llm_responses``. Calls in model responses have no ids, but each tool result has the id of
-its call. The tool results are in the order in which the tools started. The user's content is in the model requests.
+The format comes from ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to ADK 1.25, an entry with a model
+request has one ``llm_response``. Later versions have a list ``llm_responses``. Calls in model responses have no ids,
+but each tool result has the id of its call. The tool results are in the order in which the tools started. The user's
+content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -53,7 +54,9 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of an entry's first field that lacks the required object; ``None`` if there is no such field."""
+    """Some fields of an entry must be objects. Return the path of the first field that is not an object; ``None`` if
+    all are.
+    """
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -112,7 +115,9 @@ def _tool_recording(entry: dict[str, Any]) -> Any:
 
 
 def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
-    """Return the ids of all tool calls: index of the turn -> name of the tool -> ids."""
+    """Return the ids of all tool calls. The result has a dictionary for each turn, and the index of the turn is the
+    key. This dictionary maps a tool's name to the ids of its calls.
+    """
     ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
     for entry in entries:
         call = field(_tool_recording(entry), "tool_call")
@@ -146,7 +151,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """Return the user's newest message in a model request. Contents with function responses do not count."""
+    """Return the user's newest message in a model request. Ignores contents with function responses."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     known = contents if isinstance(contents, list) else []
     users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]

@@ -1,4 +1,6 @@
-"""Reads JSON and YAML files: events on lines, recordings of this package, and documents from ADK's tools."""
+"""Reads JSON and YAML files. They contain events (one per line), a recording of this package, or a document from ADK's
+tools.
+"""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -23,7 +25,8 @@ NO_LINES: Final[ItemLines] = MappingProxyType({})
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records in a JSON text: a recording of this package, one document, or an event on each line.
 
-    If the first line is an object, but neither a document nor the header of a recording, each line is an event.
+    If the first line is a JSON object, it may be a document, or the header of a recording. Otherwise, each line is an
+    event.
     """
     first = next(iter(lines), b"")
     number = lines.number
@@ -50,8 +53,8 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
     """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
 
-    ``session``: the name of the session, if the document has several. ``lines``: the line numbers of list items, if
-    known.
+    ``session``: the name of the session, if the document has several sessions. ``lines``: the line numbers of list
+    items, if known.
     """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
@@ -96,8 +99,9 @@ def _is_without_events(document: dict[str, Any]) -> bool:
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions in a document that is a list, or has a list under ``sessions``; ``None`` for any other
-    document."""
+    """Return the sessions in a document. The document is a list of sessions, or has this list in the key ``sessions``.
+    Return ``None`` for any other document.
+    """
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

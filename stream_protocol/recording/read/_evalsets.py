@@ -1,11 +1,11 @@
 """Finds the eval cases in evaluation files of ADK and agents-cli, and reads their turns.
 
-Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
-evalset has no event ids, no partial events and no actions. A turn has one of three formats:
+The formats come from ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk
+1.18 and 2.13. An evalset has no event ids, no partial events and no actions. A turn has one of three formats:
 
 - The user's content, the events of the run (``invocation_events``), and the agent's final response.
 - The user's content, the agent's final response, and three lists: calls, results, and intermediate texts. Hand-written
-  evalsets and ADK up to 1.17 have these lists in place of the events.
+  evalsets and ADK up to 1.17 have these lists instead of events.
 - ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. This module converts such a turn to the
   second format.
 
@@ -60,9 +60,10 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of an eval case. ``session``: the name of the case; ``None`` for the only case.
+    """Return the events of an eval case. ``session``: the name of the case. It may be ``None`` if there is only one
+    case.
 
-    Raises ``RecordingError`` if there is no such case, or if the agent never answers in the case.
+    Raises ``RecordingError`` if there is no such case, or if the case contains no answer of the agent.
     """
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}

@@ -1,11 +1,12 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are JSON. The
-field ``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the fields in
-``actions``.
+The schema is in ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column, and structured fields are
+JSON. The field ``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the
+fields in ``actions``.
 
-If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the event's
-``actions``. This module recognizes a placeholder by the approval request, which is a separate event.
+If a call waits for approval, its first result is a placeholder. ADK recognizes a placeholder by the values in the
+event's ``actions``, which this module does not read. Instead, this module looks for the approval request, which is a
+separate event.
 """
 
 import pickletools
@@ -129,8 +130,8 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is its newest approval request."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event. If the event has results of calls that still wait for approval, add ``actions`` that
-        mark these results as placeholders.
+        """Read the next event. If a result in the event belongs to a call that still waits for approval, add
+        ``actions`` to the event. They mark the result as a placeholder.
         """
         try:
             with self._warn.silenced():  # the event is read again after this module

@@ -128,7 +128,8 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 def field(value: Any, name: str) -> Any:
     """Return the value of a field in a JSON object; ``None`` if the field is missing. ``name``: the name in snake_case.
-    A field with this name in camelCase is also found."""
+    The field in the object may also be in camelCase.
+    """
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")
@@ -158,7 +159,7 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping of a YAML document, while the scan is inside it."""
+    """A list or mapping of a YAML document that the scan has entered and not yet left."""
 
     is_list: bool
     count: int = 0

@@ -142,8 +142,8 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns a path that can be read several times: ``path``, or a temporary copy of a pipe or a
-    device.
+    """Context manager that returns the path of a file that can be read several times. This is ``path`` itself, or a
+    temporary copy if ``path`` is a pipe or a device.
 
     Raises ``RecordingError`` for an unreadable file, and for a pipe without a recording.
     """
@@ -190,5 +190,7 @@ def _can_be_read_again(path: Path) -> bool:
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True for the file name of an expected stream (``*.expected.jsonl``), which is not a recording."""
+    """Return True if the file name ends in ``.expected.jsonl``. Such a file is not a recording. It contains the
+    expected stream of a recording.
+    """
     return path.stem.endswith(EXPECTED)

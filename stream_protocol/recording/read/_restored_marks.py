@@ -1,5 +1,6 @@
-"""Restores event fields that evaluation data lacks: ``partial``, the ids of long-running calls, and the marks of
-placeholder results."""
+"""Restores three event fields that evaluation data lacks: ``partial``, the ids of long-running calls, and the marks on
+placeholder results.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -34,7 +35,9 @@ _MIN_FRAGMENTS: Final = 2
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark consecutive text events of an author as partial, if the author's next event repeats all these texts."""
+    """If an author's event repeats all texts of the author's events directly before it, mark these earlier events as
+    partial.
+    """
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -72,11 +75,11 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user as long-running. If a call still waits for the user, mark the
-    response to this call as a placeholder.
+    """ADK asks the user with calls, such as ``adk_request_confirmation``. Mark these calls as long-running. If a tool
+    call still waits for the user, mark its response as a placeholder.
 
-    A question or an answer without an id gets an id. The user becomes the author of an answer to a question. If the
-    author of a tool's response is not an agent, the last agent before the response becomes the author.
+    If a question or an answer has no id, it gets one. The author of an answer to a question becomes the user. If the
+    author of a tool's response is not an agent, it becomes the last agent before the response.
     """
     asked = _Questions()
     agent: Any = None
@@ -101,7 +104,7 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """A call with which ADK asks the user, such as an approval request."""
+    """A question of ADK to the user, in the form of a call. For example, an approval request."""
 
     name: str
     id: str
@@ -150,7 +153,7 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Give the user's answer the id and the name of the question that it answers."""
+        """Find the question to which the user's answer belongs. Copy the question's id and name to the answer."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name

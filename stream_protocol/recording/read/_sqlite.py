@@ -1,10 +1,10 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
-Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event as JSON. Old stores have a column for
-each field: see ``_old_stores``. Reading a store never writes a file.
+In google-adk 2.13, the table ``events`` stores each event as JSON, and the table ``sessions`` has the sessions. Old
+stores have a column for each field: see ``_old_stores``. Reading a store never writes a file.
 
-The file is not trusted. Only plain tables are read, because reading a view may never end. The pages of a broken file
-may form a cycle, so the work of SQLite is limited in proportion to the file's size.
+The file is not trusted. Only plain tables are read, because a query of a view may never end. In a broken file, the
+pages may form a cycle. So SQLite stops after a number of steps that depends on the file's size.
 """
 
 import sqlite3
@@ -82,7 +82,7 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Make SQLite raise an error after too many instructions. The limit is in proportion to the size of the store."""
+    """Make SQLite raise an error after too many instructions. The limit depends on the size of the file."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
@@ -94,7 +94,8 @@ def _rows(
     """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: the app's name, the
     user's id and the session's id.
 
-    All values together are limited to twice the size of the store, because rows of a broken file could share pages.
+    The total size of all values is limited to twice the size of the file. In a broken file, many rows may use the same
+    pages.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants

@@ -1,8 +1,8 @@
 """Reads captures (stored responses) of ADK's route ``/run_sse``. A capture may have the responses to several requests.
 
-Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
-same id: first the content, then the artifacts. Both frames have all other fields of the event. If a run raises an
-exception, its last frame has the field ``error``.
+The format comes from ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two
+frames with the same id: first the content, then the artifacts. Both frames have all other fields of the event. If a run
+fails with an exception, its last frame has the field ``error``.
 """
 
 from collections.abc import Iterator

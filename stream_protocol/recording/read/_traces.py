@@ -1,9 +1,9 @@
 """Reads the agent traces that ``agents-cli eval generate`` creates for evaluation.
 
-Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval case has the
-user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but no id and no
-invocation, and partial events are not marked. Hand-written cases may have texts instead of contents, or only the fields
-``prompt`` and ``response``.
+The format comes from google-agents-cli, and from ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval
+case has the user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but
+no id and no invocation, and partial events are not marked. Hand-written cases may have texts instead of contents, or
+only the fields ``prompt`` and ``response``.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses of an eval case, which may list several possible responses."""
+    """Yield the final responses of an eval case. A case may list several possible responses."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")

@@ -1,4 +1,4 @@
-"""``record``: passes on the events of any source, and writes each event to a recording."""
+"""Provides ``record``, which takes the events of any source, writes each event to a recording, and yields it."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext

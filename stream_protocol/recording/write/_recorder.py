@@ -80,7 +80,8 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
     """Return the name of the recording file for a chat. ``whose``: the app's name and the user's id.
 
-    The chats of two users may have equal ids, so the name contains a digest of app, user and chat.
+    The chats of two users may have equal ids. So the name contains a hash of the app's name, the user's id and the
+    chat's id.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

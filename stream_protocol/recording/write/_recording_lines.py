@@ -1,8 +1,8 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. Recordings and the converter convert the
-values of tools with the same function, ``json_value``. So a replayed event gives the same stream. ADK's own
-serialization is not used, because it refuses some values, and removes nulls from others.
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. For the arguments and results of tools,
+recordings use the converter's function ``json_value``, so that a replay gives the same stream. ADK's own serialization
+refuses some of these values, and removes nulls from others.
 """
 
 from base64 import b64encode
@@ -97,8 +97,9 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return a tuple for each field of the model: the name, the JSON key, and True if the value may be any JSON. Nulls
-    inside such a value are kept."""
+    """Return a tuple for each field of the model: the name, the JSON key, and a bool. The bool is True if the value may
+    be any JSON; then nulls inside the value are kept.
+    """
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

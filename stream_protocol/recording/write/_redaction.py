@@ -4,13 +4,13 @@ The rules are equal for requests, events and chunks, so that a replay of the rec
 
 - ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL, without its query, are
   kept. A credential that the user sent is removed completely.
-- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or is beside the
-  value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
+- A value with a secret name is removed: see ``_secret_names``. The name may be the key of the value. It may also stand
+  next to the value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
 - A text that looks like a credential is removed: see ``_secret_texts``. Credentials in URLs are also removed. A text
   that is JSON is searched like JSON.
 
-Four kinds of values are not searched: texts of users, texts of models, streamed arguments, and attached files. The
-app's own redaction (``Redact``) must remove secrets from them.
+Four kinds of values are not searched: texts of users, texts of models, streamed arguments, and attached files. To
+remove secrets from them, an app passes its own function (``Redact``).
 
 The work of a search is limited, because it blocks the event loop. ``TOO_LARGE`` replaces values beyond the limit.
 """
@@ -42,8 +42,7 @@ _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's JSON (camelCase) without secrets, without ``temp:`` state, and without this library's metadata
-    and state.
+    """Return an event's JSON (camelCase). Removes secrets, ``temp:`` state, and this library's own metadata and state.
 
     Arguments, results and other values from tools have the same size limit in events and in chunks. So a value above
     the limit is replaced in both.
@@ -93,8 +92,8 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The size of the searched data is limited, so the newest message is searched first. Requests that were recorded
-    before already contain the other messages.
+    Only a limited amount of data is searched. The newest message is searched first, because the earlier requests in the
+    recording already contain the other messages.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
@@ -135,8 +134,9 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's metadata without this library's data. Only the id and the context of a steering message (sent
-    while the agent works) are kept."""
+    """Return an event's metadata without this library's data. Only one thing is kept: the id and the context of a
+    steering message (sent while the agent works).
+    """
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
@@ -183,7 +183,8 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return functions that remove secrets from a chunk or a message part: key -> function for the key's value.
+    """Return functions that remove secrets from the values of a chunk or a message part. The keys of the result are the
+    keys of these values.
 
     ``kept``: the key of a text that is not searched.
     """

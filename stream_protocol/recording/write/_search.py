@@ -80,13 +80,13 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Search:
-    """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
+    """Copies JSON values without their secrets. One search stops after a limited amount of work (``MAX_WORK``).
 
     The work for each value is estimated before the value is searched. A placeholder replaces a value that needs more
     work than is left. Files in Base64 are not searched.
 
-    ``typed``: True if fields must keep their types, as in an ADK event. In this case, the placeholder of a list or an
-    object is an empty list or object.
+    ``typed``: True if fields must keep their types, as in an ADK event. Then the placeholder for a list is an empty
+    list, and the placeholder for an object is an empty object.
     """
 
     def __init__(self, *, typed: bool = False) -> None:
@@ -97,8 +97,9 @@ class Search:
         """Name -> the name without separators, and its meaning (secret or not)."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that removes secrets from an object. ``cleaners``: key -> function that removes secrets
-        from the value of this key."""
+        """Return a function that removes secrets from an object. ``cleaners``: for each key, a function that removes
+        secrets from the value of this key.
+        """
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
@@ -124,8 +125,9 @@ class Search:
         return value
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``cleaners``: key -> function that removes secrets from the value
-        of this key."""
+        """Return a copy of an object without secrets. ``cleaners``: for a key, a function that removes secrets from the
+        value of this key.
+        """
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -169,8 +171,9 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning (secret or not). If too little work is left, a name that
-        was not read before counts as secret."""
+        """Return a name without separators, and its meaning (secret or not). If the search has almost reached its
+        limit, a name that it has not seen before counts as secret.
+        """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -189,7 +192,8 @@ class Search:
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
         """Return the meaning (secret or not) of the name inside an object such as ``{"name": "Cookie", "value": …}``.
-        ``PLAIN`` if the object contains no name of a secret."""
+        Return ``PLAIN`` if the object has no such name.
+        """
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -268,9 +272,10 @@ class Search:
         return without_secrets(text) if is_affordable else TOO_LARGE
 
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Return an auth config with only its scheme, and the part of the credential that may be sent to a browser.
+        """Return an auth config with only two values: its scheme, and the part of the credential that may be sent to a
+        browser.
 
-        ``credentialKey`` becomes a fixed text. ADK would compute a missing key.
+        A fixed text replaces ``credentialKey``. If it were missing, ADK would compute it again.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -288,8 +293,9 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme without secrets. Its keys are not checked, because keys such as the names of
-        flows are not secret."""
+        """Return a copy of an auth scheme without secrets. The scheme's keys, such as the names of OAuth flows, are not
+        treated as names of secrets.
+        """
         match value:
             case str():
                 return self._searched(value)
@@ -325,8 +331,9 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key under which the object has the credential, if the object answers a credential request; otherwise
-    ``None``."""
+    """If the object is an answer to a credential request, return the key of the credential in it; otherwise
+    ``None``.
+    """
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))

@@ -1,7 +1,7 @@
 """Redaction of names and other known texts.
 
-A known text is found in all spellings: upper and lower case, composed and decomposed letters, different white space,
-URL escapes and JSON escapes.
+A known text is found in all spellings. The spellings may differ in case, in composed or decomposed letters, in white
+space, and in URL or JSON escapes.
 """
 
 import json
@@ -49,11 +49,11 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 def redact_texts(*texts: str) -> Redact:
     """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
-    Every occurrence is replaced, in values and in keys, even inside a word. All spellings are found: upper and lower
-    case, composed and decomposed letters, any white space. Files and signatures are not changed.
+    Every occurrence is replaced, in values and in keys, even inside a word. All spellings are found, even with another
+    case or other white space. Files and signatures are not changed.
 
     Partial events are not recorded, because a name may be split across two of them. So a replay shows each text in one
-    piece. Text that was only streamed, such as the partial text of a stopped run, is missing.
+    piece. If a text has no complete event, such as the last text of a stopped run, the replay does not show it.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """
@@ -96,8 +96,9 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """Yield the items of a list. In consecutive text parts, replace the texts that match the pattern, even if a
-        match begins in one part and ends in another. The part in which the match begins gets the placeholder."""
+        """Yield the items of a list. In consecutive text parts, replace the texts that match the pattern. A match may
+        begin in one part and end in a later part. Then the placeholder is in the first of them.
+        """
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -138,16 +139,17 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return a pair for a message part with a text: the part's type, and True if the text is a thought. Returns
-    ``None`` for any other item.
+    """If the item is a message part with a text, return a pair: the part's type, and True if the text is a thought.
+    Otherwise, return ``None``.
     """
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key. If ``taken`` already contains the key, a number is added. ``numbers``: key -> the last number
-    that was added."""
+    """Return the key. If ``taken`` already contains the key, a number is added. ``numbers``: for each key, the last
+    number that was added.
+    """
     free = key
     while free in taken:
         numbers[key] += 1

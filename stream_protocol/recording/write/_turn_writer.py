@@ -3,8 +3,8 @@
 Each line is written with one ``write`` call of the operating system. A killed process leaves at most one incomplete
 line, which the next turn removes. A power failure can lose the last lines, because ``fsync`` is not called.
 
-If writing or the app's redaction fails, the error is logged once, and the file is not written any more. A recording
-with a gap would be misleading. The run itself continues.
+If writing or the app's redaction fails, the error is logged once, and nothing more is written to the file. So the
+recording has no gap. The run itself continues.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class ChatFile:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line. Raises ``OSError`` if writing fails. In this case, the file may contain a part of the line."""
+        """Write a line. Raises ``OSError`` if writing fails. The file may then contain a part of the line."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 

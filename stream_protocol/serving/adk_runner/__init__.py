@@ -12,12 +12,12 @@ Where to change what:
 - ``_load_errors``: formats the exceptions of an agent's code.
 - ``_target_advice``: error messages for a name that is not an agent.
 - ``_agent_search``: searches folders for agents to suggest, with limits.
-- ``_source_targets``: finds agents in source files, without running the files.
+- ``_source_targets``: finds agents in source files, but does not run the files.
 - ``_session_services``: creates session services from URIs.
 - ``_session_uris``: error messages for wrong URIs.
 - ``_database_pools``: database connections, and the check for a pooler.
-- ``_memory_sessions``: reads long sessions in memory without blocking.
-- ``_threaded_reads``: reads long sessions in a database without blocking.
+- ``_memory_sessions``: ADK's in-memory session service, which here does not block the event loop.
+- ``_threaded_reads``: reads sessions from a database without blocking the event loop.
 - ``_agent_details``: models, missing API keys and tools of an agent.
 """
 

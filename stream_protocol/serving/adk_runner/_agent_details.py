@@ -26,7 +26,7 @@ MAX_TEXT: Final = 160
 
 @dataclass(frozen=True)
 class UsedModels:
-    """The models of an agent, and the API keys and packages that are missing for them."""
+    """The models of an agent, and the missing API keys and packages that these models need."""
 
     names: tuple[str, ...]
     missing: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""Searches folders for targets (agents and apps) that an error message can suggest. Time and number of files are
-limited.
+"""Searches folders for targets (agents and apps), so that an error message can suggest them. A search has a time limit,
+and a limit for the number of files.
 """
 
 import os
@@ -35,14 +35,14 @@ _MAX_SECONDS: Final = 2.0
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders that look like agents, up to three levels below ``folder``. ADK may be unable to load some of
+    """Return the folders up to three levels below ``folder`` that look like agents. ADK may be unable to load some of
     them.
     """
     return [path for path in _Search().folders(folder, levels=3) if _looks_like_agent(path)]
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``.
+    """Return the targets (agents and apps) in the Python files of ``folder`` and its packages, as ``module:attribute``.
 
     ``of_agents``: True to also search the packages that are agent folders.
     """
@@ -73,8 +73,8 @@ def is_below(folder: Path, root: Path) -> bool:
 
 
 class _Search:
-    """One search, with limits for its time and the number of folders and files. An unreadable folder counts as empty,
-    and so does a system folder.
+    """One search, with limits for its time and the number of folders and files. Unreadable folders and system folders
+    count as empty.
     """
 
     def __init__(self) -> None:

@@ -70,8 +70,8 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 async def check_pooler(service: BaseSessionService) -> None:
     """Raises ``PoolerError`` if a pooler runs each transaction on a different connection.
 
-    With such a pooler, a connection's settings and prepared statements are lost after a transaction. The check uses
-    ``LISTEN`` and ``NOTIFY``. A server that refuses ``LISTEN``, such as a standby, is not checked.
+    With such a pooler, the settings and prepared statements of a connection are lost after each transaction. The check
+    sends ``LISTEN`` and ``NOTIFY``. If the server refuses ``LISTEN``, as a standby does, nothing is raised.
     """
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that passes all calls on to the session service ``sessions``. It also offers all other attributes
-    of ``sessions``, for the app's tools.
+    """Session service that passes all calls on to the session service ``sessions``. It also has all other attributes of
+    ``sessions``, because tools of the app may use them.
     """
 
     def __init__(self, sessions: BaseSessionService) -> None:
@@ -111,8 +111,8 @@ class OrderedSessions(DelegatingSessions):
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
     """Stores the event. Also updates the state's list of tool calls that wait for the client (``update_awaited``).
 
-    An event older than the session's last event gets a later time, because stores sort events by time. Older events
-    occur because ADK takes the time before the model call, and because the clocks of workers differ.
+    An event older than the session's last event gets a later time, because stores sort events by time. Such events
+    exist for two reasons: ADK sets an event's time before the model call, and the clocks of workers differ.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + _STEP

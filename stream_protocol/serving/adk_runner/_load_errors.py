@@ -23,8 +23,8 @@ _NAME_LENGTH: Final = 60
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line about the exception, with the file and line number of the code that raised it, if these are
-    known.
+    """Return one line about the exception. If known, the line names the file and the line number of the code that
+    raised it.
     """
     prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError

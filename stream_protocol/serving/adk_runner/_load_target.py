@@ -36,7 +36,7 @@ VERSION: Final = "agent_version"
 
 
 class TargetError(ValueError):
-    """Raised if a target cannot be loaded. ``str(error)``: ``reason`` (what is wrong) and ``found``, on one line.
+    """Raised if a target cannot be loaded. ``str(error)`` is one line with ``reason`` (the problem) and ``found``.
 
     ``found``: at most five targets to choose from, and a text such as ``and 3 more``.
     ``example``: a valid target to use instead. ``is_fixable``: True if a change of the target's files can make the

@@ -31,9 +31,9 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 
 class MemorySessionService(InMemorySessionService):
-    """Session service in the memory of this process, whose reads do not block the event loop.
+    """Session service that stores sessions in the memory of this process. Its reads do not block the event loop.
 
-    The result of ``list_sessions`` may lack a change that another task makes during the call.
+    If another task changes a session during a call of ``list_sessions``, the result may lack this change.
     """
 
     async def get_session(
@@ -48,7 +48,7 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns the session with the stored event objects instead of copies; ``None`` if the session does not exist.
+        """Returns the session, or ``None`` if it does not exist. Its events are the stored objects, and not copies.
 
         Callers must not change the events. For thousands of events, this is much faster than ``get_session``.
         """

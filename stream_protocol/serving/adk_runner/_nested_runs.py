@@ -2,8 +2,8 @@
 
 The events of a nested agent are added to the response of the run, and stored with the response of the tool call.
 ``AgentTool`` passes the outer runner's plugins to the nested runner, so ADK also calls this library's plugin for the
-nested run. Inside an ``AgentTool`` call, ``run_channel()`` returns the call's ``NestedCall``. From this object, the
-plugin learns which tool call contains the nested run.
+nested run. Inside an ``AgentTool`` call, ``run_channel()`` returns the call's ``NestedCall``, so the plugin can find
+the tool call that contains the nested run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _OMITTED_FIELDS: Final[Mapping[str, Any]] = {
 
 
 class NestedCall:
-    """One call of an ``AgentTool``, and the ``RunChannel`` for all code inside the call."""
+    """One call of an ``AgentTool``. All code inside the call uses this object as its ``RunChannel``."""
 
     def __init__(self, call: RunningCall, context: ToolContext, outer: RunChannel) -> None:
         self.call = call
@@ -92,7 +92,7 @@ class NestedCall:
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Notes that a runner with this library's plugin starts inside the call."""
+        """Records that a runner with this library's plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
@@ -108,8 +108,8 @@ class NestedCall:
         """Adds an event of the nested agent to the response. Also keeps the event for the session, unless it is
         partial.
 
-        The app's plugins have already changed the event. After a stop of the run, only events with the stored events of
-        a deeper nested agent are added. The tools' outputs are removed from them (``stopped_responses``).
+        The app's plugins have already changed the event. After a stop of the run, an event is added only if it contains
+        the stored events of a deeper nested agent. The outputs of tools are removed from it (``stopped_responses``).
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -131,8 +131,8 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The nested agent's events as JSON, to be stored with the tool's response. ``None`` if no runner with this
-        library's plugin has started in the call.
+        """The nested agent's events as JSON, which are stored with the tool's response. ``None`` if ``begin`` was not
+        called.
         """
         if not self._has_begun:
             return None
@@ -140,8 +140,9 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets ``kept`` to the value of an earlier execution of this run. Call this method after a crash, if the run is
-        repeated but the nested agent is not.
+        """Sets ``kept`` to the value of an earlier execution of this run. After a crash, a run may be executed again,
+        although the result of this call is already stored. The nested agent then does not run again. Call this method
+        in its place.
         """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
@@ -239,8 +240,8 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return ``event`` with the fields of ``changed``, an event that a plugin has returned. Merges the two events like
-    ADK.
+    """Return ``event`` with the fields of ``changed``, an event that a plugin has returned. Follows ADK's rules for
+    this.
     """
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
@@ -257,10 +258,9 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if the agents of an ``AgentTool`` call can stream without changing the result of the call.
+    """Return True if the result of an ``AgentTool`` call stays the same when its agents stream.
 
-    The result is the content of the last event. So the last event of each stream must have the whole content, not only
-    its last part.
+    The result is the content of the last event. So the last event of each stream must contain the whole text.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):

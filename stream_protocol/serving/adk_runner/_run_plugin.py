@@ -43,7 +43,7 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class StateWrites(Protocol):
-    """Interface of ``PageWrites``, which collects the changes of the session state that clients send during a run."""
+    """Interface of ``PageWrites``, which contains changes of the session state that clients send during a run."""
 
     def are_of(self, session: Session) -> bool:
         """Return True if the clients' changes belong to ``session``."""
@@ -56,8 +56,8 @@ class StateWrites(Protocol):
 
 
 class RunPlugin(BasePlugin):
-    """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state from
-    clients.
+    """ADK plugin for one run. It makes events storable as JSON, adds steering messages (user messages to an active
+    run), and applies session state from clients.
 
     ADK also calls this plugin for agents inside an ``AgentTool``. These agents have another invocation and another
     session than the run. ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.
@@ -114,8 +114,8 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes that the tool raised an exception. If one of several parallel calls raises, ADK cancels the others, and
-        also calls this method for them. Cancelled calls are not noted.
+        """Records that the tool raised an exception. If one of several parallel calls raises, ADK cancels the others,
+        and calls this method for them, too. Cancelled calls are not recorded.
         """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
@@ -126,7 +126,7 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes that the tool call has ended, and which keys of the session state the tool has written."""
+        """Records that the tool call has ended, and which keys of the session state the tool has written."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -193,8 +193,8 @@ def extended_runner(
 ) -> Runner:
     """Return a copy of the runner with another session service and additional plugins.
 
-    ``plugin`` comes before the runner's own plugins, and ``last`` after them. Each plugin gets the events as the
-    plugins before it have changed them.
+    ``plugin`` comes before the runner's own plugins, and ``last`` after them. If a plugin changes an event, the plugins
+    after it get the changed event.
     """
     extended = copy(runner)
     extended.session_service = sessions

@@ -60,9 +60,8 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with telemetry options that cost little time. A config that sets ``telemetry`` is returned
     unchanged.
 
-    Without ``telemetry``, ADK reads environment variables for each chunk. This takes a fifth of the time that ADK needs
-    for a chunk. A ``TelemetryConfig`` reads the variables only once. If no telemetry is recorded, each option is set to
-    "off", because ADK looks up unset options several times per chunk.
+    Without ``telemetry``, ADK reads environment variables for each chunk, which takes a fifth of ADK's time for the
+    chunk. A ``TelemetryConfig`` reads them only once. If no telemetry is recorded, all options are set to "off".
     """
     if run_config.telemetry is not None:
         return run_config
@@ -161,7 +160,7 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
     """Find an agent with a live model, which supports only live (bidirectional) runs. Live models are recognized by
     their names.
 
-    Returns the names of the agent and the model, or ``None``. ADK and Gemini would refuse such a model only at the
+    Returns the names of the agent and the model, or ``None``. Without this check, the error would come only at the
     first request.
     """
     for agent in agent_tree(root):
@@ -181,7 +180,7 @@ def announces_user_message(root: BaseNode) -> bool:
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes after the user has answered a tool call of the agent ``author``.
+    """The user has answered a tool call of the agent ``author``. Return the name of the agent that ADK then resumes.
 
     In a workflow or a resumable app, ADK resumes the root agent. If another agent has delegated a task to ``author``,
     ADK resumes the other agent. Otherwise, ADK resumes ``author``.

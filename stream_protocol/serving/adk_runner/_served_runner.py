@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class ServedRunner:
     """The runner of a service. ``is_own``: True if the service has created the runner, and so must close it.
 
-    Closing a runner also closes its toolsets and plugins. So while another service uses one of the toolsets or plugins,
-    ``aclose`` does not close the runner.
+    Closing a runner also closes its toolsets and plugins. So ``aclose`` does not close the runner while another service
+    uses one of them.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

@@ -95,7 +95,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Context manager: disables the logger ``name``. Use it where the logger would only repeat errors that are also
+    """Context manager: disables the logger ``name``. Use it if the logger would only repeat an error that is also
     raised.
     """
     logger = logging.getLogger(name)

@@ -87,7 +87,7 @@ def without_password(uri: str) -> str:
 
 
 def wrong_form(uri: str) -> str | None:
-    """Return an error message for a URI that names no store or is probably mistyped; ``None`` for a correct URI."""
+    """Return an error message if the URI names no store, or is probably mistyped. Return ``None`` for a correct URI."""
     if not uri.strip():
         return f"it is empty: write {_any_form()}"
     try:
@@ -178,8 +178,8 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests the SQLite URI of ``path``. If no database file can have this path, the sentence
-    shows an example of a URI instead.
+    """Return a sentence that suggests an SQLite URI for the file ``path``. If no file can have this path, the sentence
+    contains an example URI.
     """
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:

@@ -1,6 +1,6 @@
 """Finds the agents that Python files define, to suggest them in error messages.
 
-The files are parsed but not run, because the user has not asked to run them.
+The files are only parsed. They are not run, because the user did not ask for this.
 """
 
 import ast
@@ -100,8 +100,8 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module called ``name``; ``None`` if no such module is loaded, or if the module is
-    in the folder ``place``.
+    """Return the path of the loaded module called ``name``. Return ``None`` if no such module is loaded, or if it is in
+    the folder ``place``.
     """
     module = sys.modules.get(name)
     if module is None:
@@ -111,8 +111,8 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def module_name(file: Path, root: Path) -> str | None:
-    """Return the name by which Python imports the file from the folder ``root``; ``None`` if Python cannot import the
-    file from there.
+    """Return the file's module name, such as ``my_app.agent``, for an import from the folder ``root``. Return ``None``
+    if Python cannot import the file from there.
     """
     try:
         parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
@@ -185,8 +185,8 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
 
 
 def _has_module(folder: Path, first: str, second: str) -> bool:
-    """Return True if the folder contains the module ``first``. A module that is a folder without ``__init__.py`` must
-    contain ``second``, unless ``second`` is empty.
+    """Return True if the folder contains the module ``first``. If this module is a folder without ``__init__.py``, it
+    must also contain the module ``second`` (unless ``second`` is empty).
     """
     package = folder / first
     if is_file(folder / f"{first}.py") or is_file(package / "__init__.py"):
@@ -233,8 +233,8 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target called ``name``, or ``None`` if it is not a target. A ``root_agent`` of
-        unknown class counts as an agent.
+        """Return the class of the object called ``name``: an agent, ``App`` or ``Runner``. Return ``None`` for any
+        other object. A ``root_agent`` of unknown class counts as an agent.
         """
         binding = self._bindings.get(name)
         match binding:
@@ -252,8 +252,8 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the app's source file of an imported name, such as ``tools.py`` for ``.tools.search``; ``None`` for an
-        installed module.
+        """Return the source file from which a name is imported, such as ``tools.py`` for ``.tools.search``. Return
+        ``None`` if the file belongs to an installed package.
         """
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
@@ -305,8 +305,8 @@ def _adk_object(dotted: str) -> Any:
 
 
 def _is_complete(call: ast.Call, made: object) -> bool:
-    """Return True if the call passes all required arguments of the class ``made``. For an agent, the name must also be
-    valid.
+    """``call`` creates an object of the class ``made``. Return True if the call passes all required arguments. For an
+    agent, the name must also be valid.
     """
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     if not isinstance(made, type) or issubclass(made, Runner) or None in given:

@@ -44,10 +44,10 @@ class EarlierExecutions(Protocol):
     """Interface to the earlier executions of a run. A run is executed again after a crash of its worker."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if an earlier execution has already made the agent's next model call."""
+        """Return True if the agent's next model call only repeats a model call of an earlier execution."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
-        """Return the events that the response must show before a steering message.
+        """Return the events that the response must show before a steering message (a user message to an active run).
 
         ``message``: the stored event with the steering message; ``None`` if no earlier execution has stored this event.
         ``author``: the agent that reads the message.
@@ -55,7 +55,8 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """Holds the steering messages of a run until a model call reads them (waiting messages).
+    """Holds the steering messages of a run (user messages that come while it is active) until a model call reads them.
+    Until then, they are waiting messages.
 
     A message is stored in the session twice: when the inbox accepts it, and when a model call reads it.
     """
@@ -94,8 +95,8 @@ class SteeringInbox:
         ``waiting``: the accepted messages that the session contains. ``delivered``: the ids of messages that earlier
         runs have read. ``taken_in``: the session's events for messages that an earlier execution of this run has read.
 
-        ``earlier``: the earlier executions of this run, or ``None``. A repeated model call gets its stored result, so
-        new messages wait for the first model call that is not repeated.
+        ``earlier``: the earlier executions of this run, or ``None``. A repeated model call gets its stored result and
+        cannot read new messages. They wait for the first model call that is not repeated.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -112,17 +113,17 @@ class SteeringInbox:
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Notes that ADK begins to append to the invocation's session. Until ``leave``, new messages are stored in this
-        session.
+        """Records that ADK begins to append to the invocation's session. Until ``leave`` is called, new messages are
+        stored in this session.
         """
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Notes that ADK no longer appends to the session. New messages then wait for the next call of ``enter``.
+        """Records that ADK no longer appends to the session. New messages then wait until ``enter`` is called again.
 
-        Returns when no message is being stored.
+        If a message is being stored, first waits until it is stored.
         """
         async with self._storing:
             self._invocation = None
@@ -144,9 +145,10 @@ class SteeringInbox:
         """Stores a message as accepted, and keeps it for the next model call. A message that comes twice is stored
         once.
 
-        Cancelling the caller does not cancel the storing. If storing then fails, the error is ignored. ``context``: the
-        client's context that came with the message. ``holds_lease``: returns True if this worker still has the right to
-        execute the chat's run. If it returns False, the message is not stored, and ``receive`` returns ``"left"``.
+        If the caller is cancelled, the message is still stored, and an error of the store is ignored. ``context``: the
+        client's context that came with the message. ``holds_lease``: function that returns True if this worker still
+        has the right to execute the chat's run. Otherwise, the message is not stored, and ``receive`` returns
+        ``"left"``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)

@@ -50,8 +50,8 @@ _INNER: Final = frozenset({"bench", "benchmarks", "examples", "test", "tests"})
 class Advice:
     """The error message for a name that is not a target.
 
-    ``example``: a valid target to name instead; ``None`` if ``text`` already suggests one. ``is_fixable``: True if a
-    change of the agent's files can make the name a target. ``found``: targets to choose from.
+    ``example``: a valid target, such as ``my_app.agent:root_agent``. ``None`` if ``text`` already suggests a target.
+    ``is_fixable``: True if a change of the agent's files can make the name a target. ``found``: targets to choose from.
     """
 
     text: str
@@ -94,8 +94,8 @@ def not_a_module(name: str) -> Advice:
 
 
 def no_attribute(name: str, owner: object) -> Advice:
-    """Return the error message for ``module:attribute`` if ``owner`` lacks the attribute. ``owner`` is the module, or
-    an object in the module.
+    """Return the error message for ``module:attribute`` if ``owner`` lacks the attribute. ``owner``: the module, or an
+    object in the module.
     """
     module, _, path = name.partition(":")
     outer, _, missing = path.rpartition(".")
@@ -240,8 +240,8 @@ def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package: the folder's path if the folder is an agent, otherwise the targets in the
-    package's module ``agent``.
+    """Return the targets of a package. If its folder is an agent, this is the folder's path. Otherwise, these are the
+    targets in the package's module ``agent``.
     """
     folder = Path(*module.split("."))
     if _is_agent_path(folder):

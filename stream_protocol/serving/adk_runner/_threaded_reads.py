@@ -25,7 +25,7 @@ THREAD_NAME: Final = "session-reads"
 
 @runtime_checkable
 class Closable(Protocol):
-    """Session service that keeps connections."""
+    """Session service that keeps connections open until it is closed."""
 
     async def close(self) -> None: ...
 
@@ -33,8 +33,8 @@ class Closable(Protocol):
 class ThreadedReads(DelegatingSessions):
     """Session service that reads sessions in a thread, with a second session service.
 
-    ``make`` creates a session service, and is called twice. So it must not create services that keep sessions in
-    memory.
+    ``make`` creates a session service. It is called twice, and both services must read the same store. So they must not
+    keep sessions in memory.
     """
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
@@ -92,8 +92,8 @@ NO_CHAT: Final = "readyz/nothing"
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
     """Raise the store's error if the store refuses writes, as a standby server or a read-only file does.
 
-    The check deletes a session that does not exist. Session services that might raise an error for a missing session
-    are not checked.
+    The test write deletes a session that does not exist. If a session service might raise an error for this, it is not
+    checked.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

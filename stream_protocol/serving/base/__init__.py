@@ -7,10 +7,10 @@ Where to change what:
 - ``_byte_budget``, ``_response_memory``: the memory limits for request bodies and for responses.
 - ``_times``: timeouts and intervals.
 - ``_off_loop``: moves long work to a thread, so that it does not block the event loop.
-- ``_paths``: files and folders that a user has named.
+- ``_paths``: checks whether a path is a file or a folder.
 - ``_tasks``: tasks, timers and time limits.
 - ``_audit``: the audit trail.
-- ``_overrides``: ``RunOverrides``, the settings of an app for one request.
+- ``_overrides``: ``RunOverrides``, settings that an app chooses for one request.
 - ``_recorder_protocol``: the interface of recorders.
 """
 

@@ -82,7 +82,7 @@ class AuditRecord:
     refused request."""
 
     def to_json(self) -> str:
-        """Returns the record as one line of JSON, in ASCII."""
+        """Returns the record as JSON: one line of ASCII text."""
         return json.dumps(asdict(self))
 
 
@@ -141,7 +141,7 @@ def arguments_digest(arguments: Any) -> str:
 
 
 class AuditScope:
-    """The user's decisions in one request: the approvals, denials, answers and sign-ins.
+    """The user's decisions in one request: approvals, denials, answers to tool calls, and sign-ins.
 
     The scope ends when the service has accepted or refused the decisions. ``accept``: called with each accepted
     decision.
@@ -166,15 +166,15 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the request's decisions. Also drops the stored chat, because a waiting request must not keep it in
-        memory.
+        """Sets the request's decisions. Also drops ``transcript``, so that a waiting request does not keep the stored
+        chat in memory.
         """
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records stored answers as accepted. If the request is refused later, only its other answers are recorded as
-        refused.
+        """Records stored answers as accepted. If the request is refused later, these answers stay accepted, and its
+        other answers are recorded as refused.
         """
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
@@ -228,7 +228,7 @@ class AuditTrail:
         """Context manager that records an act of the user. If ``ChatRequestError`` is raised, the act is recorded as
         refused, otherwise as accepted.
 
-        Yields a function that takes the data that the client sent. The record then contains the SHA-256 hash of this
+        Yields a function. If you call it with the data from the client, the record contains the SHA-256 hash of this
         data.
         """
         sent: list[str] = []

@@ -20,11 +20,12 @@ USER_SHARE: Final = 2
 
 
 class ByteBudget:
-    """Number of bytes that the requests of all users share. Each user may hold at most half of the bytes.
+    """Limits the bytes that all requests together hold in memory. The requests of one user may hold at most half of the
+    limit.
 
-    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: returns the error (429) for a
-    user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
-    exceed ``limit``.
+    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: creates the error (429) for a
+    user who would hold more than half of ``limit``. ``of_all``: creates the error (503) for a request that does not
+    fit, because all requests together would exceed ``limit``.
 
     ``single_fits``: True to allow larger requests in two cases. A user's only request may hold up to ``limit`` bytes.
     If no other request holds bytes, a request may even exceed ``limit``.

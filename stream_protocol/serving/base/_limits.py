@@ -1,4 +1,6 @@
-"""``ServiceLimits``, which limits each user and all users of a worker, and the counters that enforce these limits."""
+"""Provides ``ServiceLimits``, and the counters that enforce its limits. Some limits apply to each user, others to all
+users of a worker together.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ class ServiceLimits:
     evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Maximum memory for histories, artifacts and finished replies that are being sent.
+    """Maximum memory for histories, artifacts and finished replies, which stay in memory until clients have read them.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
     KiB is never refused. A response that is larger than the whole memory is sent when no other response is being sent.
@@ -146,8 +148,8 @@ class ServiceLimits:
 
 
 class RequestRates:
-    """Rate limiter for each user's requests. A user has an allowance of ``per_minute`` requests, which is refilled
-    evenly over a minute.
+    """Rate limiter for each user's requests. A user may send ``per_minute`` requests at once. After that, the user may
+    send one more request every ``60 / per_minute`` seconds.
 
     ``now``: a monotonic clock, in nanoseconds.
     """
@@ -162,8 +164,8 @@ class RequestRates:
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request of the user. If the user's allowance is used up, raises ``ChatRequestError`` (429) and does
-        not count the request.
+        """Counts a request of the user. Above the limit, raises ``ChatRequestError`` (429) and does not count the
+        request.
         """
         if not self._interval:
             return
@@ -179,8 +181,8 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Remove up to two users with a full allowance from memory. Each request adds at most one user, so memory does
-        not grow forever.
+        """Remove up to two users from memory who have sent no request for some time. Each request adds at most one
+        user, so memory does not grow forever.
         """
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
@@ -194,7 +196,7 @@ class UserReads:
     order.
 
     Without the limiter, a thousand reads of one user would delay all other users on the event loop. ``per_worker``: the
-    limit for all users together; ``None`` for no limit.
+    maximum for all users of the worker together; ``None`` for no maximum.
     """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
@@ -204,8 +206,8 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Context manager around one read of a user. Waits at its start until the number of reads is below the
-        limits.
+        """Context manager around one read of a user. At its start, waits until the user's limit and the worker's limit
+        allow another read.
         """
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
@@ -216,7 +218,8 @@ class UserReads:
 class RunSlots:
     """Limits the number of active runs, or of waiting requests. Each run or request takes a slot.
 
-    ``patience``: seconds that a request waits if all slots are taken, but one of them is about to become free.
+    ``patience``: the maximum wait, in seconds. A request waits only if all slots are taken, and one of them is about to
+    become free.
     """
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
@@ -251,8 +254,9 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. If a slot is about to become free, return the error to raise if a wait for
-        this slot takes too long. Otherwise raise the error.
+        """Return ``None`` if a slot is free. If all slots are taken, raise the error. If one of them is about to become
+        free, return the error and do not raise it. The caller then waits for this slot, and raises the error if the
+        wait takes too long.
         """
         if key in self._taken:
             return None
@@ -297,7 +301,7 @@ class RunSlot:
 
 
 def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
-    """Return the memory budget for histories, artifacts and finished replies that are being sent. See
+    """Return the memory budget for responses with histories, artifacts or finished replies. See
     ``ServiceLimits.max_response_bytes``.
     """
     return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)

@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
-Examples are planning a request and reading a session. Such work usually takes less than a millisecond. With 20 MiB of
-files or thousands of events, such work takes a second.
+For example, planning a request usually takes less than a millisecond. With 20 MiB of files or thousands of events, it
+takes a second.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns the result of ``work()``. Large work runs in a thread, but only one such thread runs at a time.
+    """Returns the result of ``work()``. If the work is large, it runs in a thread. Only one such thread runs at a time.
 
-    ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
-    ``events``: the events of a session. ``items``: the chats of a list.
+    The other parameters tell how large the work is. ``size``: the bytes of a request or a response. ``events``: the
+    events of a session. ``items``: the chats of a list.
 
     No other task may change the data that ``work`` reads. ``work`` must not use objects that belong to the event loop.
     """

@@ -1,7 +1,7 @@
 """Provides ``RunOverrides``: settings that an app chooses for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through the service's option ``shared_state``. The app's hook
-``prepare`` can copy other values from ``ChatRequest.body`` into ``RunOverrides``.
+The body of a request can change only the state keys that the service's option ``shared_state`` names. To use other
+values of the body, copy them from ``ChatRequest.body`` into ``RunOverrides`` in the app's hook ``prepare``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stream_protocol.wire import check_flag, check_instance, check_mapping, chec
 class RunOverrides:
     """Settings of one run. If a setting is not given, the option of the ``ChatService`` applies.
 
-    Raises ``StreamProtocolError`` for a value of the wrong type, and for state that no session store can keep.
+    Raises ``StreamProtocolError`` for a value of the wrong type, and for state that has no JSON form.
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)

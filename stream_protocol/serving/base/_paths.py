@@ -1,4 +1,6 @@
-"""Looks at paths that a user has typed. For a path that no file can have, the functions return False."""
+"""Checks paths that a user has typed. For an invalid path, such as one that is too long, the functions return False and
+raise no error.
+"""
 
 from pathlib import Path
 

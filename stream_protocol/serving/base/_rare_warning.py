@@ -9,7 +9,7 @@ WARNING_SECONDS: Final = 60.0
 
 
 class RareWarning:
-    """Logs warnings, but at most one in ``WARNING_SECONDS``. The others are dropped."""
+    """Logs at most one warning every ``WARNING_SECONDS`` seconds, and drops the others."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger

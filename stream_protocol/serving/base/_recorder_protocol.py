@@ -66,7 +66,9 @@ class Recorder(Protocol):
     """Recorder of the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """Returns the recorder for the run of a request. ``options``: the options with which events become chunks."""
+        """Returns the recorder for the run of a request. ``options``: the options for the conversion of events to
+        chunks.
+        """
 
 
 class TurnRecorders:

@@ -1,4 +1,4 @@
-"""Errors for requests that the service cannot serve now, because of the state of the chat, of a store or of the
+"""Errors for requests that the service cannot serve now. The reason is the state of the chat, of a store or of the
 server.
 """
 
@@ -36,7 +36,7 @@ def unreachable_refusal(store: str) -> ChatRequestError:
 
 
 def changed_refusal() -> ChatRequestError:
-    """Return the error (503) for a request during which another worker has changed the chat."""
+    """Return the error (503) for a request to a chat that another worker has changed in the meantime."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 
@@ -47,6 +47,6 @@ def stopped_refusal() -> ChatRequestError:
 
 
 def not_ended_refusal() -> ChatRequestError:
-    """Return the error (503) for a request whose chat still has an active run after the longest permitted wait."""
+    """Return the error (503) for a request that has waited too long for the end of the chat's active run."""
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

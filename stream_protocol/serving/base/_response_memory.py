@@ -54,9 +54,9 @@ MEMBER_BYTES: Final = 100
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated size, in bytes, of the messages that are created from the events.
 
-    A file counts as Base64 text. A text counts with its size in Python's memory: four bytes a character if the text
-    contains an emoji. ``with_state``: True if the messages contain changes of the state (``send_state``). ``enough``:
-    the size at which counting stops.
+    A file counts as Base64 text. A text counts with its size in Python's memory. For example, each character of a text
+    with an emoji counts four bytes. ``with_state``: True if the messages contain changes of the state (``send_state``).
+    ``enough``: the size at which counting stops.
     """
     size = 0
     for event in events:

@@ -55,8 +55,8 @@ class Timers:
         self._closed = False
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``. An earlier timer with this name is cancelled. If ``seconds`` is ``None``,
-        no new timer starts.
+        """Starts a timer that calls ``action`` after ``seconds``. Cancels an earlier timer with this name. With
+        ``seconds=None``, only cancels the earlier timer.
         """
         self.cancel(name)
         if seconds is not None and not self._closed:

@@ -28,8 +28,8 @@ def _several_configured() -> bool:
 
 
 def _other_worker_runs() -> bool:
-    """Return True if the parent process is a known server and has another child process with the same command. Works
-    only on Linux.
+    """Return True if another worker of the same server runs. This is the case if the parent process is a known server,
+    and another of its child processes has the same command. Works only on Linux.
     """
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
@@ -43,8 +43,8 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process with 0 in place of each number. Command lines of workers differ only in
-    numbers, such as file descriptors.
+    """Return the command line of a process, in which 0 replaces each number. The command lines of workers differ only
+    in numbers, such as file descriptors.
     """
     return re.sub(r"\d+", "0", _command(process))
 

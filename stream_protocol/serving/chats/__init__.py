@@ -1,4 +1,4 @@
-"""Stored chats: their sessions, the list of a user's chats, titles and archive marks, and files.
+"""Reads and changes stored chats. Each chat is an ADK session.
 
 Where to change what:
 

@@ -1,7 +1,7 @@
 """Provides ``ChatCursor``, which marks where the next page of the list of chats begins.
 
-A changed chat moves to the top of the list. A position alone would therefore repeat or omit chats. A cursor also names
-each chat on the previous pages. See ``docs/decisions/the-list-of-chats.md``.
+A changed chat moves to the top of the list. If the cursor were only a position, the next page could repeat or omit
+chats. So a cursor also names each chat on the previous pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ positions."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """A cursor in the list of one user's chats, for one search text and archive mark.
+    """A cursor in a list of chats. The list has the chats of one user that match a search text. It has either the
+    archived chats or all other chats.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of chats on previous pages. ``from_top_to``: a
-    position in the list; all chats above it were also on previous pages.
+    position in the list. All chats above this position were on previous pages, too.
     """
 
     chat_list: bytes
@@ -50,7 +51,9 @@ class ChatCursor:
 
     @classmethod
     def first(cls, *of_list: str | bool) -> Self:
-        """Return the cursor of the first page. ``of_list``: the values that identify the list."""
+        """Return the cursor of the first page. ``of_list``: the values that identify the list, such as the user's id
+        and the search text.
+        """
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:

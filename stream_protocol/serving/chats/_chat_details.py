@@ -91,8 +91,8 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True if a session with this id contains the settings of a chat. Ignores case, because some databases treat
-    ids that differ only in case as equal.
+    """Return True if a session with this id contains the settings of a chat. Ignores case, because some databases do
+    the same when they compare ids.
     """
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
@@ -102,7 +102,7 @@ def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
 
 
 def details_id(chat_id: str) -> str:
-    """Return the id of the session that contains the settings of a chat. The id is valid in any store."""
+    """Return the id of the session that contains the settings of a chat. Every session store accepts this id."""
     return DETAILS_PREFIX + sha256(chat_id.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
@@ -116,8 +116,8 @@ async def change_details(runner: Runner, chat: Session, changes: ChatChanges) ->
 
 
 async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
-    """Stores state in the separate session with the settings of a chat. Concurrent changes of different keys are all
-    stored. For the same key, the last change wins.
+    """Stores ``state`` in the separate session that contains the settings of a chat. Concurrent changes of different
+    keys are all stored. For the same key, the last change wins.
     """
     store, key = runner.session_service, _key(chat)
     while True:

@@ -86,7 +86,7 @@ async def list_chats(
     """Returns one page of the list of chats. Each chat has ``running=False``; the caller sets the correct value.
 
     Each chat is on only one page, even if the chat changes while the pages are read. Titles are read from the state of
-    the sessions. Sessions that other programs have created have no title there. For the newest ``MAX_LOADED`` of these
+    the sessions. If another program has created a session, its state has no title. For the newest ``MAX_LOADED`` such
     sessions, the title is read from the events.
 
     Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
@@ -145,8 +145,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats with this archive mark that were on no previous page, newest first. Also return the settings of
-    all chats.
+    """Return the archived chats (or the other chats) that were on no previous page, newest first. Also return the
+    settings of all chats.
     """
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
@@ -172,7 +172,9 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """Return the titles of the chats. For the newest ``MAX_LOADED`` chats without a stored title, load the events."""
+    """Return the titles of the chats. Load the events of chats without a stored title, but only of the newest
+    ``MAX_LOADED`` chats.
+    """
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -185,15 +187,17 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the title that the user has set; else the title that the app has set; else the stored title from the first
-    message.
+    """Return the user's title. If there is none, return the app's title. If there is none, return the stored title from
+    the first message.
     """
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 
 
 def _searchable(text: str) -> str:
-    """Normalize the text for a search: case, full-width and half-width forms, and repeated spaces."""
+    """Normalize the text for a search. The result has no differences in case, in full-width and half-width forms, and
+    in repeated spaces.
+    """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 

@@ -43,8 +43,8 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 class ChatStore:
     """Reads stored chats. Limits the time of each call, and the number of concurrent reads of a user.
 
-    ``timeout``: the time limit in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) after this
-    time, for an unreachable store, and if another worker has changed the chat.
+    ``timeout``: the time limit in seconds; ``None`` for no limit. Methods raise ``ChatRequestError`` (503) in three
+    cases: the call takes longer, the store is unreachable, or another worker has changed the chat.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:
@@ -78,7 +78,7 @@ class ChatStore:
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
         """Awaits ``work`` within the time limit, and returns its result. Raises ``ChatRequestError`` (503).
 
-        ``work``: a call of a store. ``of``: the name of the store for the error.
+        ``work``: a call of a store. ``of``: the name of the store, for the text of the error.
         """
         try:
             return await with_timeout(self._timeout, work)

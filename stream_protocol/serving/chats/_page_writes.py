@@ -1,7 +1,8 @@
 """Provides ``PageWrites``: session state that the client writes.
 
-Only an active run may append to the session of a chat. A write of the client is therefore first stored in the separate
-session with the settings of the chat. The active or next run applies the write before its next model call.
+Only an active run may append to the session of a chat. So a write of the client is first stored in a separate session,
+which contains the settings of the chat. The active run applies the write before its next model call. If no run is
+active, the next run applies it.
 
 A run that has applied a write stores the id of the write under a separate key. The client and the run never write the
 same key, so no write is lost.
@@ -59,7 +60,9 @@ class PageWrites:
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """Return the values that no run has applied, by state key. They stay unapplied until ``settle`` is called."""
+        """Return the values that no run has applied, by state key. Until ``settle`` is called, later calls return them
+        again.
+        """
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 

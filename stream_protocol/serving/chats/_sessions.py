@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of the user's chat; ``None`` if the chat does not exist. By default, returns it with all
+    """Returns the session of the user's chat; ``None`` if the chat does not exist. By default, the session contains all
     events. Do not change the events, because they may be objects of the store.
     """
     if is_details_id(chat_id):
@@ -59,8 +59,8 @@ async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session, its artifacts, and the settings of the chat. Keeps artifacts of the user (``user:…``),
-    because other chats may show them.
+    """Deletes the session, its artifacts, and the settings of the chat. Keeps the artifacts that all chats of the user
+    share (``user:…``).
     """
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
@@ -76,8 +76,8 @@ async def rewind_session(
 ) -> Session:
     """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
-    ``kept_steering``: ids of steering messages (user messages to an active run) that the agent must read again. The ids
-    are stored before the rewind, so that a crash of the worker loses no message.
+    ``kept_steering``: ids of steering messages (user messages to an active run) that the agent must read again after
+    the rewind. The ids are stored before the rewind, so that no message is lost if the worker dies.
 
     Raises ``ChatRequestError`` (503) if another worker has changed the session since it was read. Without this check,
     the rewind could remove a message that the other worker has accepted.
@@ -108,8 +108,8 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). The rewind sets the state to
-    ``None``, but the plugin expects a mapping.
+    """Return state that ADK 2.13's plugin for uploads needs after a rewind. The rewind sets a state key of this plugin
+    to ``None``, but the plugin expects a mapping.
     """
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
@@ -119,8 +119,9 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
     """Return True if another run, or a later execution of this run, has stored an event.
 
-    This can happen if a fail-over of the run log has lost the lease of the run. ``events``: the events since the run
-    began. ``execution``: the id of this execution in the run log.
+    This can happen if the run log's database switches to a replica that lacks the lease of the run (its right to be the
+    only active run). ``events``: the events since the run began. ``execution``: the id of this execution in the run
+    log.
     """
     newest = execution
     for event in events:
@@ -133,7 +134,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Stores the outcome of a run, and output that the client has received and the session lacks.
+    """Stores the outcome of a run in the session. Also stores output that the client has received and the session
+    lacks.
 
     ``before``: the session when the run began. ``agent``: the name of the root agent. ``mark``: the data that the run
     has stored in its user events. ``holds_lease``: function that returns True if this worker may still change the chat.

@@ -1,20 +1,20 @@
 """Durable runs: if the worker of a run dies, another worker executes the run again.
 
-An orphaned run is an unfinished run of a dead worker. To recover the run, a worker executes the run again, or only
-stores the run's end.
+An orphaned run is an unfinished run of a dead worker. To recover it means that another worker executes it again, or
+stores its end.
 
 Where to change what:
 
 - ``_engine``: the interface of an engine, the store of unfinished runs.
-- ``_deployment``: names the app and its stores, so that a worker recovers only runs of its own deployment.
+- ``_deployment``: the names of the app and its stores. Only workers with the same names recover a run.
 - ``_durable_executor``: executes runs with the engine. Stops, cancels and recovers runs for a request.
 - ``_recovery``: executes one orphaned run again, or stores its end.
 - ``_orphaned_runs``: finds orphaned runs, and decides if they are recovered.
-- ``_isolation``: keeps a run that may crash its worker apart from the other runs of the worker.
-- ``_records``: the data that the engine stores for a run. From this data, another worker decides again what to run.
+- ``_isolation``: if a run may crash its worker, executes no other run on the worker at the same time.
+- ``_records``: the data that the engine stores for a run. Another worker uses this data to execute the run again.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions. A partial text is the text of a
   model call during which a worker died.
-- ``_shown``: finds the part of a response that the client had received when the worker of the run died.
+- ``_shown``: finds the part of a response that the client received before the worker died.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
 - ``_local_runs``: the durable runs of this worker. Decides if a new run may begin, and deletes ended runs from the
   engine.

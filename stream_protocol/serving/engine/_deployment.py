@@ -30,8 +30,8 @@ class _Placed(Protocol):
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores, without passwords. The names are equal on all workers. An engine
-    finds the runs of this deployment by these names.
+    """Return the names of the app and of its stores, without passwords. All workers of the deployment get the same
+    names. The engine stores them with each run, and uses them to find the runs of this deployment.
     """
     return Deployment(
         app=runner.app_name,

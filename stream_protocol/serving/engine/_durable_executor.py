@@ -44,8 +44,8 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, which stores unfinished runs. Recovers the runs of dead workers of the
-    deployment.
+    """Executes runs with an engine, which stores unfinished runs. If a worker of the deployment dies, recovers its
+    runs.
     """
 
     def __init__(self, service: DurableService) -> None:
@@ -63,8 +63,8 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Stops recovering the runs of other workers. If this worker is killed after this call, the engine does not
-        count a crash.
+        """Stops recovering the runs of other workers. If this worker is killed after this call, its runs do not count
+        as crashed.
         """
         self._orphans.drain()
         self._local.drain()
@@ -75,10 +75,10 @@ class DurableExecutor(Executor):
         await self._engine.aclose()
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run, so that another worker can recover it.
+        """Executes a new run. If this worker dies, another worker can recover the run.
 
         If the engine cannot store the run, raises ``NotRecordedError`` before the run begins. If this worker has lost
-        the lease of the chat, returns before the run begins.
+        the lease of the chat (the right to run an agent in it), returns before the run begins.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -191,6 +191,6 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the orphaned runs of the chat. Return none if the session store does not have the chat."""
+        """Return the orphaned runs of the chat. Return an empty sequence if the session store lacks the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

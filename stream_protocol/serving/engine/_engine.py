@@ -1,4 +1,4 @@
-"""The interface of an engine. With an engine, another worker executes the run of a dead worker again. For an
+"""The interface of an engine. With an engine, another worker can execute a run again if its worker dies. For an
 implementation, see ``stream_protocol.durable``.
 """
 
@@ -51,7 +51,7 @@ class ToldEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """The names of an app and its stores. The store of an engine may contain runs of several deployments."""
+    """The names of an app and its stores. An engine's store may contain runs of several deployments."""
 
     app: str
     run_log: str
@@ -100,8 +100,8 @@ class RunRecord:
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON. Omits optional fields without a value, because an older release refuses unknown
-        keys.
+        """Return the record as JSON. Omits optional fields that have no value, so that older releases can also read the
+        record.
         """
         kept = asdict(self)
         optional = {field.name for field in fields(self) if field.default is None}
@@ -135,8 +135,8 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that may have crashed during the run. Workers that left the run to others do not count.
-        The last worker counts, even if it is alive.
+        """The number of workers that may have crashed during the run. Includes the run's last worker, even if it is
+        alive. Excludes workers that shut down properly.
         """
         return sum(state != "left" for state in self.executions.values())
 
@@ -146,8 +146,8 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if no worker may execute the run again: it has crashed ``MAX_CRASHES`` workers, or one worker that
-        executed no other run.
+        """True if no worker may execute the run again. This is the case if the run has crashed ``MAX_CRASHES`` workers,
+        or one worker that executed only this run.
         """
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
@@ -165,8 +165,8 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """True once the execution has reached a model call without a stored result. Earlier calls only repeat stored
-        results.
+        """False while the execution only repeats stored results. True from the first model call without a stored
+        result.
         """
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
@@ -202,8 +202,8 @@ class Engine(Protocol):
         """
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return texts that name unsupported parts of the runner, such as agents. The engine cannot store the model or
-        tool calls of these parts.
+        """Return the names of agents and other parts of the runner that the engine does not support. The engine cannot
+        store the model calls or tool calls of these parts.
         """
 
     async def execute(
@@ -225,24 +225,24 @@ class Engine(Protocol):
         """Executes the run of a dead worker again. Does nothing if the stored run was deleted. Raises
         ``OtherVersionError``.
 
-        The caller must hold the lease of the chat, so that no second worker executes the run. ``alone``: True if this
-        worker executes no other run.
+        The caller must hold the lease of the chat (the right to run an agent in it), so that no second worker executes
+        the run. ``alone``: True if this worker executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Stores the state of one execution. Does nothing if the stored run was deleted.
+        """Stores ``state`` for one execution of a run. Does nothing if the stored run was deleted.
 
         A stored ``ToldEnd`` is final: a ``LiveState`` does not replace it.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the deployment's unfinished runs, except runs that this process executes. Runs that this release
-        cannot read are omitted. ``chat``: return only the runs of this chat.
+        """Return the unfinished runs of the deployment. Omits runs that this process executes, and runs that this
+        release cannot read. ``chat``: return only the runs of this chat.
         """
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes a run from the store of the engine, so that the run is not executed again.
 
-        The engine may keep the data of an active model or tool call until the model or tool call ends. ``has_ended``:
-        True if this worker has executed the run to its end.
+        If a model call or tool call is active, the engine may keep its data until the call ends. ``has_ended``: True if
+        this worker has executed the run to its end.
         """

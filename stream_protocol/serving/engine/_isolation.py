@@ -1,4 +1,4 @@
-"""Provides ``Isolation``, which executes a suspect apart from the other runs of a worker. A suspect is a run that may
+"""Provides ``Isolation``. While a worker executes a suspect, it executes no other run. A suspect is a run that may
 crash its worker.
 """
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts the runs of this worker. Executes a suspect, a run that may crash its worker, alone for a limited time.
+    """Counts the runs of this worker. Executes a suspect (a run that may crash its worker) without other runs, for a
+    limited time.
 
     ``alone``: the limit in seconds: see ``ServiceTimes``.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """Those objects of a service that its durable runs need. Workers recover only runs of their own ``deployment``."""
+    """The objects of a service that its durable runs use. Workers recover only runs of their own ``deployment``."""
 
     engine: Engine
     runner: Runner
@@ -40,8 +40,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run log's id of the execution that this execution
-    repeats; ``None`` for a new run.
+    """One execution of a durable run on this worker. ``earlier``: the run id (in the run log) of the previous
+    execution; ``None`` for a new run.
     """
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
@@ -98,8 +98,8 @@ class LocalRuns:
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
-        """Stores in the engine that other workers may continue all runs. If this worker is killed later, its runs do
-        not count as crashed.
+        """Stores in the engine that other workers may continue all runs of this worker. If this worker is killed later,
+        its runs do not count as crashed.
         """
         self._draining = True
         for local in self._local:
@@ -124,8 +124,8 @@ class LocalRuns:
         - An ended run is deleted from the engine.
         - A run that other workers continue is marked as ``left``.
 
-        If a new run loses the lease of the chat before it begins, the run is deleted. If a recovered run loses this
-        lease, the run stays in the engine, and other workers recover it.
+        A run may lose the lease of the chat (its right to be the only active run) before it begins. If it is a new run,
+        it is deleted. If it is a recovered run, it stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -150,11 +150,11 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Records that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
-        can recover the run.
+        """Records that the engine has stored a new run, so that other workers can recover it. Returns True if the run
+        may begin.
 
-        Returns False if this worker has lost the lease of the chat, because another run may then have answered the
-        request.
+        Returns False if this worker has lost the lease of the chat: the right to run an agent in it. Another run may
+        then have answered the request.
         """
         local.has_record.set()
         if self._draining:  # `drain` was called before the engine had stored the run

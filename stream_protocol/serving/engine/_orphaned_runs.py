@@ -105,8 +105,8 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run. Returns False if the run cannot continue. ``claim``: the right of this worker to execute a
-        run in the chat.
+        """Recovers a run. Returns False if the run cannot continue. ``claim``: this worker's right to execute a run in
+        the chat.
         """
         record = orphan.record
         match await self._recover(claim, orphan):

@@ -1,4 +1,4 @@
-"""Creates the ``RunRecord`` of a run. From the stored record, another worker decides again what to run."""
+"""Creates the ``RunRecord`` of a run. Another worker reads the record to plan the run again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
-    """Return the data from which another worker can recover the run. The job must have an invocation id."""
+    """Return the data with which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
     new_turn = job.request_plan if isinstance(job.request_plan, NewUserTurn) else None
     return RunRecord(
@@ -89,11 +89,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Decide again what to run for a stored run. Return the request, its plan, and an error text. Store nothing.
+    """Plan a stored run again. Return the request, its plan, and an error text. Store nothing.
 
-    The error text is for the client, and ``None`` if the request can be planned. If there is an error text, the plan
-    only ends the assistant message. ``loads_files``: True to load saved files. The artifact service may then raise
-    errors.
+    If the request can be planned, the error text is ``None``. Otherwise, the error text is for the client, and the plan
+    only ends the assistant message. ``loads_files``: True to load saved files. Loading may raise errors of the artifact
+    service.
     """
     planning = partial(_planned, runner, record, sessions)
     try:

@@ -1,5 +1,5 @@
-"""Provides ``Recovery``, which executes the run of a dead worker again. If the client has already received the end of
-the response, ``Recovery`` only stores this end.
+"""Provides ``Recovery``, which executes the run of a dead worker again. But if the client has already received the end
+of the response, ``Recovery`` only stores this end.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ class Recovery:
         self._run.leave()
 
     async def _refuse(self, text: str, reason: str) -> None:
-        """End a run with an error instead of a new execution. The client gets the stored part of the message, then the
-        error.
+        """End the run with an error, and do not execute it again. The client gets the stored part of the message, then
+        the error.
         """
         record = self._record
         if await self._fence():
@@ -162,7 +162,7 @@ class Recovery:
             await self._end(ToldEnd("error", text))
 
     async def _end_as_told(self, end: ToldEnd) -> None:
-        """Store the end that the client has received. The dead worker has not stored this end in the session."""
+        """Store the end that the client has received, because the session does not have it."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
@@ -196,9 +196,8 @@ class Recovery:
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """End a run without a new execution. Before the end, yield an empty event with the invocation id, then the stored
-    events of the run, then its last partial texts. A partial text is the text of a model call during which a worker
-    died.
+    """End a run without a new execution. Yield an empty event with the invocation id, then the stored events of the
+    run, then its last partial texts. A partial text is the text of a model call during which a worker died.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
     """

@@ -23,8 +23,8 @@ class RepeatedRun:
     again. A partial text is the text of a model call during which a worker died.
 
     Stored partial texts keep their positions. The text of the last interrupted model call is only in the run log. This
-    execution repeats that call, and stores the text before the new response of the model. The text also comes before
-    the steering messages that the repeated call reads.
+    execution repeats that call, and stores the old text before the call's new response. Steering messages (user
+    messages to an active run) that the call reads also come after the old text.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -43,8 +43,8 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message. A partial text is the text of a model call
-        during which a worker died. Store those texts that are only in the run log.
+        """Return the partial texts that come before a steering message (a user message to an active run). A partial
+        text is the text of a model call during which a worker died. If a text is only in the run log, store it first.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
@@ -72,8 +72,8 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """The texts of interrupted model calls may be only in the run log. Store such texts as events, and return the
-        events. Later calls return no events.
+        """Store the texts of interrupted model calls that are only in the run log. Return them as events. Later calls
+        return no events.
 
         ``taken``: events with stored texts that the response does not yet contain.
         """

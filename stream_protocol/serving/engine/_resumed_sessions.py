@@ -39,11 +39,10 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """The session service of a run that is executed again. The run reads the session without the events of its earlier
-    executions.
+    """The session service of a run that is executed again. It hides the events of earlier executions from the run.
 
-    A new event that equals a stored event of an earlier execution is not stored. The new event gets the id of the
-    stored event. ``stored``: the session with all events in the store.
+    If a new event equals a stored event of an earlier execution, it is not stored again. It gets the id of the stored
+    event. ``stored``: the session with all events in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -77,8 +76,8 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """True if the session contains the end of the run, or the message of a later run. The later run may be a repeat
-        of the same request.
+        """True if the session contains the end of the run, or the message of a later run. The client may have begun the
+        later run by sending the same request again.
         """
         return any(map(self._is_after_run, self._since_record))
 
@@ -140,17 +139,17 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's previous worker.
 
-        The previous worker may be paused instead of dead. This event makes its copy of the session outdated. If the
-        previous worker reads the session again, the worker finds the event: see ``is_overtaken``. ``execution``: the id
-        of the new execution in the run log.
+        The previous worker may be paused and not dead. After the new event, its copy of the session is outdated, so the
+        store refuses its writes. If it reads the session again, it finds the new event: see ``is_overtaken``.
+        ``execution``: the id of the new execution in the run log.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
         await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores a text that the client has received from an earlier execution. No event of this execution contains the
-        text.
+        """Stores an event with a text. The client has received this text from an earlier execution, and this execution
+        does not repeat it.
         """
         await self._store(event)
 
@@ -199,7 +198,7 @@ class ResumedSessions(DelegatingSessions):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return the session of the run without the events of its executions. Other sessions come from the store,
+        """Return the session of the run, without the events of earlier executions. Other sessions are returned
         unchanged.
         """
         if session_id == self._stored.id:

@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-An end is the outcome of a response, with its error text: see ``ToldEnd``. An end is stored as soon as the client has
-received it. No worker executes a run with a stored end again.
+An end is the outcome of a response, with its error text: see ``ToldEnd``. When the client has received an end, it is
+stored. After that, no worker executes the run again.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs an error of an unreachable store. ``text``: the consequence of the error."""
+    """Logs that a store is unreachable. ``text``: a sentence about the consequence."""
     logger.error(text)
     log_error(logger, error)
 

@@ -1,4 +1,4 @@
-"""Finds the part of a response that the client had received when the worker of the run died."""
+"""Finds the part of a response that the client received before the worker of the run died."""
 
 from __future__ import annotations
 
@@ -38,12 +38,16 @@ class _ShownText:
     def text(self) -> str:
         return "".join(self.pieces)
 
+    def complete(self) -> None:
+        """Set ``is_whole``."""
+        self.is_whole = True
+
 
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return events with the texts that dead workers sent and did not complete. Agents that run in parallel can have
-    such a text each. Omit texts that the new response contains.
+    """Return events with the texts that dead workers sent and did not complete. If agents ran in parallel, each can
+    have such a text. Texts that the new response contains are omitted.
 
     ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response.
     ``author``: the author of a text if the SSE events do not name an author.
@@ -60,10 +64,10 @@ def unfinished_texts(
 
 
 def _unfinished(shown: Sequence[_ShownText], again: Iterable[str]) -> list[_ShownText]:
-    """Return the texts in ``shown`` that are not whole, and the last text. Omit texts that the new response contains.
+    """Return the incomplete texts in ``shown``, and its last text. Texts that the new response contains are omitted.
 
     ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each text in ``again``
-    counts as the repeat of only one text in ``shown``, because two replies often begin with the same words.
+    is matched with only one text in ``shown``, because two replies often begin with the same words.
     """
     left, last = [*again], shown[-1:]
     for whole in shown[:-1]:
@@ -85,7 +89,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events that contain ``text``. These events replace the deleted events of a run."""
+    """Return SSE events that contain ``text``, as a replacement for the deleted SSE events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
@@ -96,8 +100,8 @@ def as_log(text: str) -> list[bytes]:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the client received before the end of the run. If this is unknown, return all
-    stored events.
+    """Return those events in ``stored`` that the client had received when the run ended. If this is unknown, return all
+    of them.
     """
     if end is None or end.shown is None:
         return [*stored]
@@ -126,11 +130,13 @@ def _shown_texts(events: Sequence[bytes]) -> list[_ShownText]:
                 ended.append(open_texts.pop(part))
         if chunk["type"] not in _END_TYPES:
             for text in ended:
-                text.is_whole = True
+                text.complete()
             ended.clear()
     return [shown for shown in texts if any(shown.pieces)]
 
 
-def _author(chunk: Mapping[str, Any]) -> str | None:
-    author: str | None = chunk.get("providerMetadata", {}).get("adk", {}).get("author")
-    return author
+def _author(text_start: Mapping[str, Any]) -> str | None:
+    match text_start:
+        case {"providerMetadata": {"adk": {"author": str(author)}}}:
+            return author
+    return None

@@ -8,7 +8,7 @@ Where to change what:
 - ``_log``: the log line of an error.
 - ``_origin``: the tool, model or agent that raised an exception.
 - ``_provider_response``: the HTTP response in an exception of a model's client.
-- ``_store_errors``: errors of a store after which a retry may succeed.
+- ``_store_errors``: recognizes the errors of a store that is unavailable at present.
 """
 
 from stream_protocol.serving.errors._log import OMITTED, Quoting, is_new, log_error, quiet_unconfigured_log

@@ -23,8 +23,8 @@ OMITTED: Final = "…"
 
 
 class Quoting:
-    """Argument of a log record: a text that may quote a chat. ``redacted``: the text without the quotation, for the
-    JSON log.
+    """An argument for a log message: a text that may quote words of a chat. ``redacted``: the same text without the
+    quoted words, for the JSON log.
     """
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
@@ -42,7 +42,7 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def is_new(record: logging.LogRecord) -> bool:
-    """Logging filter. Returns False for a library's record about an error that ``log_error`` also logs."""
+    """Logging filter. Returns False for the record of another library if ``log_error`` logs the same error."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not create
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)

@@ -21,10 +21,11 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """Return the innermost tool, model or agent in whose method the exception was raised; otherwise ``None``.
+    """Return the tool, model or agent whose method raised the exception, or ``None``. If one runs inside another,
+    return the innermost.
 
-    A tool is also the origin of exceptions in its callbacks, and of exceptions that ADK raises because of its result.
-    If a tool runs another agent, this agent is the origin of its own exceptions.
+    A tool is also the origin if its callback raised the exception, or if ADK refused its result. If an agent inside a
+    tool raised the exception, the inner agent is the origin.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):

@@ -65,9 +65,9 @@ _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL
 def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     """Returns one plain sentence for developers, on one line: why a run failed, and what to do.
 
-    API keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a
-    provider, a tool or a user. So use ``ChatService(on_error=explain_error)`` only if users may read such texts. With
-    ``quoting=False``, the sentence quotes nothing: it names errors by their classes and HTTP statuses.
+    API keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote words
+    of a provider, a tool or a user. So use ``ChatService(on_error=explain_error)`` only if users may read such texts.
+    With ``quoting=False``, the sentence quotes nothing: it names errors by their classes and HTTP statuses.
     """
     check_instance("error", error, BaseException, "an exception")
     check_flag("quoting", quoting)
@@ -116,8 +116,8 @@ def explain_missing_key(error: BaseException) -> str | None:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return the sentence for a tool's result with a key that is not a string; ``None`` for other errors. ADK cannot
-    convert such a result.
+    """ADK cannot convert the result of a tool if a key is not a string, as in ``{1: "a"}``. Return the sentence for
+    this error; ``None`` for other errors.
     """
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
@@ -195,7 +195,9 @@ def _explain_missing_key(error: BaseException, model: BaseLlm | None) -> str | N
 
 
 def _explain_response(response: ProviderResponse, name: str, key: str, names: frozenset[str], *, quoting: bool) -> str:
-    """Return the sentence for a request that the provider refused. ``key``: the environment variable of the API key."""
+    """Return the sentence for a request that the provider refused. ``key``: the name of the environment variable with
+    the API key.
+    """
     message = one_line(response.message).rstrip(".")
     quoted = f"{response.name}: {message}" if message else response.name
     if not quoting:
@@ -296,7 +298,7 @@ def _description(error: BaseException, *, quoting: bool) -> str:
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type and text, with the file and line of the app's code that raised the exception, if
+    """Return the exception's type and text. Adds the file and line of the app's code that raised the exception, if
     these are known.
 
     The result does not end with a full stop.

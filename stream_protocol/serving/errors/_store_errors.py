@@ -69,8 +69,9 @@ def is_unreachable(error: BaseException) -> bool:
     """Return True if the error means that a store is unavailable at present. For any other error, the request may be
     wrong.
 
-    If the error has a database code (SQLSTATE or SQLite), only the code decides. Without a code, the class of the error
-    decides. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and exception groups are also checked.
+    If the error has a database code (SQLSTATE or SQLite), only the code matters, otherwise the class of the error.
+    Drivers and SQLAlchemy wrap errors, so the wrapped errors (``.orig``, ``__cause__``, exception groups) are checked,
+    too.
     """
     errors = [*_with_causes(error)]
     if any(_has_lost_connection(each) for each in errors):

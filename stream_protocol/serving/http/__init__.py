@@ -8,8 +8,8 @@ Where to change what:
 - ``_endpoints``: the handler of each route.
 - ``_request_body``: size and memory limits of request bodies (413, 503).
 - ``_stream_response``: the streaming response of a chat request.
-- ``_client_connection``: keep-alive comments, and clients that stop reading or disconnect.
-- ``_sliced_response``: other large responses, such as a stored chat.
+- ``_client_connection``: sends keep-alive comments. Ends a response if the client disconnects or stops reading.
+- ``_sliced_response``: large responses that are not streams, such as a stored chat.
 - ``_cross_origin``: CORS.
 - ``_web_app``: a complete app with the built-in page.
 - ``_trusted_origins``: decides which sites may change data.

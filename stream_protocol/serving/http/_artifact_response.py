@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP, with headers that keep an artifact from running scripts in the page's origin.
 
 A model or a tool may create HTML with scripts, an SVG, or a file with a wrong media type. So the headers forbid the
-browser to run scripts in an artifact, and to guess another media type. The browser shows only images (but not SVG),
-audio, video and plain text. The browser downloads all other files.
+browser to run scripts in an artifact, and to guess another media type. The browser shows images, audio, video and plain
+text. It downloads all other files, and also SVG.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:
-    """Return the start of the URLs of artifacts. ``path``: the path of the chat endpoint.
+    """Return the text with which the URLs of artifacts begin. ``path``: the path of the chat endpoint.
 
-    For a page of the same origin, the result is only the path, which also works behind a proxy. For a page of another
+    For a page of the same origin, the result is only ``path``, which also works behind a proxy. For a page of another
     origin, the result is a complete URL. Returns ``None`` if ``path`` is ``None``. Also returns ``None`` for a request
-    with an ``Authorization`` header, because a browser does not send this header when it loads an image.
+    with an ``Authorization`` header. A browser does not send this header when it loads an image.
     """
     if path is None or "authorization" in request.headers:
         return None

@@ -40,7 +40,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
 
     A refused request gets a 4xx with one short plain sentence, which the client shows. The sentence is plain text, or
     ``{"error": …}`` on routes that return JSON. If a run fails after its stream has begun, the stream ends with one
-    ``error`` chunk, which does not contain the exception's text.
+    ``error`` chunk. This chunk does not contain the exception's text.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     lifespan = ServiceLifespan(service, options.get("allow_origins", ()))
@@ -62,7 +62,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
 
 
 class _AppResponse(Response):
-    """A FastAPI response that an ASGI app sends."""
+    """A FastAPI response whose status, headers and body come from an ASGI app."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__()

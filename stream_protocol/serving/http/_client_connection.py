@@ -36,13 +36,11 @@ warning for each write after the fourth."""
 
 
 class ReaderCutOffError(Exception):
-    """Raised to end a response in the middle of its body. The code that raises this exception has already logged the
-    reason.
-    """
+    """Raised to end a response in the middle of its body. The reason is already logged."""
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection."""
+    """Sends a response over one HTTP connection."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -76,9 +74,9 @@ class ClientConnection:
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
         """Send keep-alive comments, and check that the client reads. Runs until it is cancelled.
 
-        ``keep_alive``: seconds without data after which a comment is sent; ``None`` for no comments. No comment is sent
-        while data waits for a slow client. ``look``: function that is called at least every ``STALLED_SECONDS``, and
-        may raise an exception to end the response.
+        ``keep_alive``: if no data was sent for this number of seconds, a comment is sent. ``None`` for no comments. No
+        comment is sent while data waits for a slow client. ``look``: function that is called at least every
+        ``STALLED_SECONDS``. To end the response, ``look`` raises an exception.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``.
         """

@@ -31,9 +31,9 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of ``origins`` send requests, change data and read responses.
 
-    Pages of an origin in ``origins`` may send the user's cookies. If ``origins`` has ``*``, pages of any other origin
-    may send requests without cookies. Responses to refused origins have no CORS headers. ``methods``: the HTTP methods
-    of the path.
+    Pages of an origin in ``origins`` may send the user's cookies. If ``origins`` contains ``*``, pages of all other
+    origins may send requests, but without cookies. Responses to refused origins have no CORS headers. ``methods``: the
+    HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -64,7 +64,9 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """Return the CORS headers that let a page of ``origin`` read a response; empty if the page must not read it."""
+        """Return the CORS headers that let a page of ``origin`` read a response. Return an empty dictionary if the page
+        must not read it.
+        """
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
             return {}

@@ -101,9 +101,9 @@ class ChatEndpoints:
 
     A refused request gets a 4xx with one short plain sentence, which the client shows. The sentence is plain text, or
     ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any other exception is logged, and
-    the response is a 500 with the text that the service's hook ``on_error`` returns. By default, this text does not
-    show the exception. An empty ``user_id`` is refused (401). Requests above the limits in ``ServiceLimits`` are
-    refused (429). The constructor raises ``StreamProtocolError`` for a wrong value.
+    the response is a 500. Its text comes from the service's hook ``on_error``. The default text does not show the
+    exception. An empty ``user_id`` is refused (401). Requests above the limits in ``ServiceLimits`` are refused (429).
+    The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
     def __init__(
@@ -136,9 +136,9 @@ class ChatEndpoints:
 
         ``overrides``: settings for this request, or a function that returns them, like ``prepare`` of ``chat_router``.
         The function is called after the body was read. If the function raises an ``HTTPException``, ``respond`` raises
-        it too. ``artifact_path``: for an app with the route ``{artifact_path}/{chat_id}/artifacts/{name}``, which calls
-        the method ``artifact``. The agent's files are then sent as links to this route. With ``None``, the files are
-        sent as bytes.
+        it too. ``artifact_path``: the path of your chat routes, such as ``/api/chat``. Your app then needs the route
+        ``{artifact_path}/{chat_id}/artifacts/{name}``, which calls the method ``artifact``. Files of the agent are sent
+        as links to this route. With ``None``, they are sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
@@ -179,8 +179,8 @@ class ChatEndpoints:
         as in the body of ``respond``.
 
         The response is ``{"type": "delivered", "id": …}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. The overrides also select the agent
-        that gets the message.
+        "not-delivered", "id": …, "reason": …}``. ``overrides``: see ``respond``. If they contain an agent, this agent
+        gets the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
@@ -199,8 +199,9 @@ class ChatEndpoints:
         ``versions``: the alternatives of edited or regenerated messages, see ``MessageVersions``. ``stopped``: the ids
         of assistant messages whose run was stopped. ``failed``: the assistant messages whose run ended with an error,
         see ``FailedMessage``. If such a run has no assistant message, ``stopped`` or ``failed`` contains the id of the
-        user message. Each of these three keys is absent if it would be empty.
-        ``state``: the session state that the client shares with the agent; absent if the service has no
+        user message. An empty ``versions``, ``stopped`` or ``failed`` is omitted.
+
+        ``state``: the session state that the client shares with the agent. Omitted if the service has no
         ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
         ``error``. A chat exists only after its first message.
 
@@ -319,8 +320,8 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse three kinds of requests: without a user, above the user's limit, and changes by a page of an untrusted
-        site.
+        """Refuse a request if it has no user, or if the user has sent too many requests. Also refuse a change of data
+        by a page of an untrusted site.
 
         The body of a refused request is read and dropped. ``counted``: False if the user's limit does not apply, as for
         a stop.

@@ -25,8 +25,8 @@ def on_exit_signal(action: Callable[[], None]) -> Iterator[None]:
     """Context manager: calls ``action`` in the event loop at each signal that stops the server. The server's own
     handler also runs.
 
-    Does nothing outside the main thread, and for a signal without a handler. Also does nothing if the server's handler
-    belongs to an object with ``ends_streams = True``, because this server ends the streams itself.
+    Does nothing outside the main thread, and for a signal without a handler. Also does nothing if the handler is a
+    method of a server with ``ends_streams = True``. Such a server ends the streams itself.
     """
     loop, is_active = asyncio.get_running_loop(), True
     replaced: list[tuple[signal.Signals, Callable[[int, FrameType | None], object], Callable[..., None]]] = []

@@ -101,8 +101,8 @@ logger = logging.getLogger(__name__)
 
 
 class SharedUserWarning:
-    """Logs a warning once if a remote request has the user id ``"local"``, because all remote visitors then share one
-    user's chats.
+    """Logs a warning once if a request from another machine has the user id ``"local"``. All visitors then share the
+    chats of one user.
     """
 
     def __init__(self) -> None:
@@ -145,8 +145,8 @@ def _is_remote(host: str) -> bool:
 def is_developer(request: Request, user_id: str) -> bool:
     """Return True for a request from this machine to an app without an ``identify`` hook.
 
-    All addresses, all host names and the page's origin must be loopback. The origin is checked because a proxy may
-    replace ``Host`` and forward no address: only ``Origin`` then shows that the page is on another machine.
+    All addresses, all host names and the page's origin must be loopback. The origin is necessary: behind a proxy, it
+    may be the only sign that the page comes from another machine.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False

@@ -22,7 +22,8 @@ REMEMBERED_SECONDS: Final = 1.0
 
 
 class MetricsPage:
-    """ASGI middleware that serves ``/metrics``. ``read``: returns the text with the metrics; called in a thread.
+    """ASGI middleware that serves ``/metrics``. ``read``: function that returns the metrics as text. It is called in a
+    thread.
 
     Put this middleware around the whole app, but inside the middleware that checks host names. The app's CORS rules
     then do not apply to ``/metrics``, so pages of other sites cannot read the metrics.

@@ -34,8 +34,8 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best content coding that the client accepts and for which a compressed file exists. Returns
-        ``None`` if no coding fits, or if the client requests a range of the file.
+        """Return the best content coding, such as ``br``, that the client accepts and that exists for this file.
+        Returns ``None`` if no coding fits, or if the client requests a range of the file.
         """
         if "range" in request:
             return None

@@ -31,7 +31,7 @@ def plain_text_errors(
 
     A ``ChatRequestError`` becomes a response with the text and the status of the error. Another exception becomes a 500
     with the text that ``error_text`` returns. The default ``error_text`` does not show the exception. An
-    ``HTTPException`` is not caught, because only the app's own hooks raise it.
+    ``HTTPException`` is not caught. It comes from a hook of the app, and the app's framework handles it.
 
     All responses of the endpoint get security headers. These headers forbid browsers to show the response in a frame,
     and to guess another media type.
@@ -42,8 +42,8 @@ def plain_text_errors(
 def json_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint that returns JSON, as ``plain_text_errors`` wraps other endpoints. The body of an error response
-    is ``{"error": …}``.
+    """Wrap an endpoint that returns JSON, like ``plain_text_errors``. The body of an error response is ``{"error":
+    …}``.
     """
     return _with_error_responses(endpoint, error_text, _json_error)
 

@@ -45,9 +45,10 @@ class RequestBodies:
 
     ``max_body_bytes``: a larger body is refused (413).
 
-    ``max_bytes_in_flight``: the memory for all bodies while they are received, parsed and processed. Received bytes and
-    parsed values count, not the ``Content-Length``. A body that does not fit into this memory is refused (503). If the
-    bodies of one user would take more than half of this memory, the user's new body is refused (429).
+    ``max_bytes_in_flight``: the memory for all bodies while they are received, parsed and processed. The memory is
+    counted from the received bytes and parsed values, and not from the ``Content-Length``. A body that does not fit is
+    refused (503). If the bodies of one user would take more than half of this memory, the user's new body is refused
+    (429).
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
@@ -66,10 +67,10 @@ class RequestBodies:
     async def read_chat_request(
         self, request: Request, user_id: str, *, of_chat: str | None = None
     ) -> AsyncIterator[ChatRequest]:
-        """Context manager: reads and parses a chat request. The body counts as memory until the context ends.
+        """Context manager: reads and parses a chat request. The memory of the body is counted until the context ends.
 
-        ``of_chat``: a chat id if the body is only one user message for this chat. Raises ``ChatRequestError`` like
-        ``parse_chat_request``, and also with the statuses 413, 415, 429 and 503.
+        ``of_chat``: the id of the chat, if the body is only one user message; otherwise ``None``. Raises
+        ``ChatRequestError`` like ``parse_chat_request``, and also with the statuses 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
@@ -83,9 +84,9 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
-        """Context manager: reads a body of any media type. The body counts as memory until the context ends.
+        """Context manager: reads a body of any media type. The memory of the body is counted until the context ends.
 
-        ``hint``: the last words of the error for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
+        ``hint``: the end of the error text for a body of more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
         429, 503).
         """
         with self._in_flight.share(user_id) as share:
@@ -101,8 +102,8 @@ class RequestBodies:
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in short slices, between which other tasks run. Only one slice is parsed at a time; slices of
-        several bodies alternate.
+        """Parse a body in many short steps, and let other tasks run between two steps. Only one step runs at a time. If
+        several bodies arrive, their steps alternate.
         """
         while True:
             async with self._turn:
@@ -135,8 +136,8 @@ async def read_small(request: Request, limit: int, hint: str) -> bytes:
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Return the body of a request. ``take``: called with the size of each received part.
 
-    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and any ``ChatRequestError`` that ``take`` raises.
-    In both cases, the rest of the body is first read and dropped.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes. ``take`` may also raise a ``ChatRequestError``. In
+    both cases, the rest of the body is read and dropped first.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -175,8 +176,8 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
     """Read and drop the rest of the body, at most ``MAX_DROPPED_BYTES``, for at most ``DROPPING_SECONDS``.
 
-    ``read``: the number of bytes already read. If no byte was read and the request has ``Expect: 100-continue``,
-    nothing is dropped, because this client sends no body after a refusal.
+    ``read``: the number of bytes already read. If no byte was read and the request has ``Expect: 100-continue``, does
+    nothing: such a client sends no body after a refusal.
     """
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return
@@ -202,7 +203,7 @@ def _declared_length(request: Request) -> int:
 def _require_json(request: Request) -> None:
     """Raise ``ChatRequestError`` (415) for media types other than JSON, and for compressed bodies.
 
-    This protects against foreign pages, because a page of another origin can send JSON only after a CORS preflight.
+    This is a protection: a page of another origin can send JSON only after a CORS preflight.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):

@@ -12,9 +12,10 @@ from stream_protocol.wire import check_callable
 def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
     """Returns an asynchronous iterator over the body of a Starlette response.
 
-    The response runs in a separate task, which waits until the caller has taken each part. Closing the iterator cancels
-    the response, as if the client had disconnected. Raises ``ConnectionError`` if the response ends before its body is
-    complete. Let this exception close the connection, so that the client notices the missing end.
+    The response runs in a separate task. After each part of the body, this task waits until the caller has taken the
+    part. Closing the iterator cancels the response, as if the client had disconnected. Raises ``ConnectionError`` if
+    the response ends before its body is complete. Do not catch this exception: it must close the connection, so that
+    the client notices that the body is incomplete.
     """
     check_callable("response", response, ("scope", "receive", "send"), expected="a response of Starlette")
     return _body(response)

@@ -1,5 +1,5 @@
-"""Security headers, which limit how a browser may use a response. Only the responses of this library get these headers,
-and not the app's other responses.
+"""Security headers, which limit how a browser may use a response. Responses of this library get these headers. Other
+responses of the app do not.
 """
 
 from collections.abc import Mapping

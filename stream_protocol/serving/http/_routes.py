@@ -150,11 +150,10 @@ def _route(
     *,
     sends_artifacts: bool = False,
 ) -> Route:
-    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id, and the values of the path
-    parameters that ``suffix`` names.
+    """Return the route at ``path`` + ``suffix``. ``endpoint`` is called with the user's id and the path parameters. For
+    ``suffix="/{id}/stop"``, the path parameter is ``id``.
 
-    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, which is the request's URL path without
-    ``suffix``.
+    ``sends_artifacts``: True to also pass ``artifact_path`` to ``endpoint``: the request's URL path without ``suffix``.
     """
     parameters = re.findall(r"{(\w+)", suffix)
 

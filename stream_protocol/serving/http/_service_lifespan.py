@@ -24,9 +24,9 @@ NOT_BEGUN: Final = (
 class ServiceLifespan:
     """An app's lifespan, which starts the service, and closes it when the server shuts down.
 
-    The service is closed at the signal that stops the server, because some servers end the lifespan only after all
-    streams have ended. Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of
-    ``allow_origins``.
+    The service is already closed at the signal that stops the server. Some servers end the lifespan only after all
+    streams have ended. If the app's own ``CORSMiddleware`` refuses one of ``allow_origins``, raises
+    ``StreamProtocolError`` at the start of the server.
     """
 
     def __init__(self, service: ChatService, allow_origins: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class ServiceLifespan:
             await closing[0]
 
     def check(self) -> None:
-        """Logs a warning once if the server has not begun the lifespan, because nothing then closes the service."""
+        """Logs a warning once if the server has not begun the lifespan. The service would then never be closed."""
         if not self._is_checked:
             self._is_checked = True
             if a_server_handles_exit_signals():

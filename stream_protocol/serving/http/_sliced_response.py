@@ -30,10 +30,10 @@ LEVELS_OF_PARTS: Final = 4
 
 
 class SlicedResponse(Response):
-    """Sends a large body in slices. Each slice is sent after the client has read most of the previous slice.
+    """Sends a large body in slices. The next slice is sent when the client has read most of the previous slice.
 
-    ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: the share of the memory
-    limit that the body takes. This memory is released when the response ends, also after a disconnect.
+    ``pieces``: the parts of the body. Small parts are combined into one slice. ``memory``: the counted memory of the
+    body. It is released when the response ends or the client disconnects.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -94,8 +94,7 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
     """Yield the JSON of a value in small pieces.
 
-    ``levels``: the nesting depth down to which the members of objects and lists are yielded separately. A long text is
-    yielded in several pieces.
+    ``levels``: how many levels of objects and lists are split into pieces. A long text is always split.
     """
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
@@ -122,8 +121,8 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
 
 
 def _json(value: Any) -> bytes:
-    """Return the JSON of a value. Replaces lone surrogates with U+FFFD, because a name or an id in an event may have
-    them.
+    """Return the JSON of a value. Replaces lone surrogates (invalid Unicode, such as in a name of an event) with
+    U+FFFD.
     """
     try:
         return orjson.dumps(value)

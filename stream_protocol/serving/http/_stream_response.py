@@ -108,8 +108,8 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """Count the memory of a response that the client still reads ``UNCOUNTED_SECONDS`` after the response has
-        ended.
+        """Wait ``UNCOUNTED_SECONDS`` after the response has ended. If the client still reads the response, count its
+        memory.
 
         Raises ``ReaderCutOffError`` if all counted memory exceeds the limit.
         """

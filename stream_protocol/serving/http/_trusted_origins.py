@@ -1,16 +1,17 @@
 """Finds the site of the page that sent a request, and refuses changes by pages of other sites.
 
-A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The browser only hides
-the response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page
-cannot read the response.
+A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The page cannot read the
+response, but the ``POST`` could stop a run. So such requests are refused. Requests that only read data are allowed,
+because the page cannot read the response.
 
-Four parts together refuse requests of foreign pages:
+Four parts protect against pages of foreign sites:
 
 - This module refuses changes. ``admit`` checks requests to all routes: chats, Inspector, replay server and
   ``/metrics``. ``admit_headers`` checks requests of other frameworks.
 - ``_cross_origin`` decides about reads: it responds to preflights, and adds the CORS headers to other responses.
 - ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
-- ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
+- ``server/_allowed_hosts`` refuses requests with an unknown host name. A foreign page sends these in an attack by DNS
+  rebinding.
 """
 
 from collections.abc import Collection, Iterable
@@ -66,8 +67,8 @@ def permission_of(
     pages must not send requests.
 
     If ``allowed`` contains ``origin``, its pages may send cookies. If ``allowed`` contains only ``*``, the pages must
-    not send cookies. ``cors``: the app's ``CORSMiddleware``, which may also allow requests of ``origin`` with the HTTP
-    method ``method``.
+    not send cookies. ``cors``: the app's ``CORSMiddleware``. It may also allow requests of ``origin``. ``method``: the
+    HTTP method of these requests.
     """
     by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:
@@ -98,8 +99,8 @@ def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: froz
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's text as bytes. A character that headers cannot have becomes ``?``, which no allowed origin
-    contains.
+    """Return a header's text as bytes. A character that is not allowed in headers becomes ``?``, so that the text
+    equals no allowed origin.
     """
     return text.encode("latin-1", errors="replace")
 
@@ -123,7 +124,7 @@ def _admit(
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
     """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``.
 
-    The middleware would refuse the preflights of this origin before they reach the chat routes.
+    Otherwise, the middleware would refuse the preflights of this origin, and they would not reach the chat routes.
     """
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]

@@ -83,12 +83,12 @@ def create_app(
     ``page``: serve the built-in page.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``. With
     ``"attach": True``, the page first asks for a file.
-    ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
+    ``while_busy``: the effect of a user's message that comes during a response: ``"queue"``, ``"steer"`` or
     ``"interrupt"``.
 
-    The page loads nothing from other servers. Without suggestions, the page lists the agent's tools. ``"queue"`` sends
-    the message after the response. ``"steer"`` gives the message to the running agent. ``"interrupt"`` stops the run,
-    and a new run answers the message.
+    ``"queue"`` sends the message after the response. ``"steer"`` gives the message to the running agent.
+    ``"interrupt"`` stops the run, and a new run answers the message. The page loads nothing from other servers. Without
+    suggestions, the page lists the agent's tools.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

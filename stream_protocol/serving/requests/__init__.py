@@ -2,10 +2,10 @@
 
 Where to change what:
 
-- ``_lifecycle``: the states of a chat request, from its arrival to its run.
+- ``_lifecycle``: handles a chat request, from its arrival to its run.
 - ``_chat_reads``: reads histories, lists of chats and files. Stops and deletes chats.
 - ``_steering``: steering messages, which are user messages to an active run.
-- ``_versions``: the choice of an earlier version of a message.
+- ``_versions``: continues a chat from an earlier version of a message.
 - ``_page_values``: context and session state that the client sends.
 - ``_stored_response``: the response to a repeated request.
 - ``_service_options``: the options of ``ChatService``.

@@ -55,7 +55,7 @@ class FailedMessage(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredChat:
-    """A stored chat, as a client gets it."""
+    """A stored chat in the form that a client gets."""
 
     messages: list[UIMessage]
     """The messages of the chat, as in a client that received each response live."""
@@ -143,8 +143,8 @@ class ChatReads:
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
-    """Return the chat that a session contains. ``answered``: the idempotency key of the request that the active run
-    answers; ``None`` without an active run.
+    """Return the chat that a session contains. ``answered``: the idempotency key of the active run's request; ``None``
+    without an active run.
     """
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
@@ -160,8 +160,8 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> Iterator[tuple[Turn, str]]:
-    """Yield each turn (a user message and its answers) with the id of its last message that the client sees. ``shown``:
-    the ids of all messages that the client sees.
+    """Yield each turn (a user message and its answers), and the id of the turn's last shown message. ``shown``: the ids
+    of all messages that the client sees.
     """
     for turn in turns:
         message_id = next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None)

@@ -98,7 +98,7 @@ class ServiceContext:
 
     async def aclose(self, in_progress: InProgress) -> None:
         """Stops the runs, then closes all stores. Closes the runner, if the service has created it. ``in_progress``:
-        the unfinished method calls of the service, which first get some time to finish.
+        unfinished method calls of the service. They get some time to finish before the stores are closed.
         """
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):

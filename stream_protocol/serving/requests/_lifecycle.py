@@ -106,11 +106,11 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One chat request. Call ``respond`` once.
 
-    ``begins_run=False``: the request begins no run, and only gets the running response to an equal request.
-    ``interrupts=False``: the request is refused (409) if the chat has an active run.
+    ``begins_run=False``: the request begins no run. If a response to an equal request is running, the request gets this
+    response. ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request affects the request: its
-    message is then stored, but gets no reply.
+    ``since_stop``: see ``Run``. By default, a stop affects the request only if the stop comes after the request. The
+    message of the request is then stored, but gets no reply.
     """
 
     _incoming: Incoming
@@ -157,8 +157,8 @@ class RequestLifecycle:
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request must wait for long, the response begins without chunks. If such a request is then refused, the
-        response is one ``error`` chunk.
+        If the request must wait for long, the response begins, but sends no chunks yet. If the request is then refused,
+        the response contains only an ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -185,8 +185,8 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim, and the places of the request within the limits of requests and runs. If a run has
-        started, the run keeps them.
+        """Release the claim, and the request's slots within the limits of requests and runs. If a run has started, the
+        run keeps them.
         """
         self._waiting.free()
         claim, self._claim = self._claim, None
@@ -371,8 +371,8 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accept a request when its input is stored: the message, or all answers to tool calls. If the user stops the run
-    before its input is stored, the request is refused, even if denials were stored.
+    """Accept a request when its input is stored. The input is the message, or all answers to tool calls. If the user
+    stops the run before that, the request is refused, even if some denials are stored.
     """
     if not run.is_open:
         scope.accept(answers)

@@ -58,7 +58,9 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state changes that come with a steering message. The active or next run applies them."""
+    """Stores the state changes that come with a steering message (a user message to an active run). The active or next
+    run applies them.
+    """
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 
@@ -75,8 +77,8 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the session state that the client may read. Contains values from the client even if no run has applied
-    them.
+    """Return the session state that the client may read. It also contains values from the client that no run has
+    applied yet.
     """
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})

@@ -72,6 +72,8 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and make a write that changes nothing. The write fails on a read-only standby."""
+    """Read from the session store. Also make a write that changes nothing, because it fails if the database is a
+    read-only standby.
+    """
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

@@ -165,7 +165,7 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the options of the service with their defaults, and the options of the converter. Raises
+    """Split ``options`` into the options of the service, with their defaults, and the options of the converter. Raises
     ``InvalidArgumentError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
     check_option_names(options, ServiceOptions.__annotations__)

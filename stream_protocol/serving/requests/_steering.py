@@ -29,7 +29,7 @@ accepts messages. ``waiting-for-tool-results``: no run is active, because the ag
 
 
 class SteeringOutcome(TypedDict):
-    """The outcome of a steering message: a user message to an active run. Uses the AI SDK's terms."""
+    """The outcome of a steering message: a user message to an active run. The outcomes have the AI SDK's names."""
 
     type: Literal["delivered", "not-delivered"]
     """``delivered``: the message is stored. The agent reads it in the active run, or begins the next turn with it."""
@@ -40,15 +40,15 @@ class SteeringOutcome(TypedDict):
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True if the request is only a new message. An edit, or a message with answers to tool calls, cannot steer
-    a run.
+    """Return True if the request is only a new message. Edits, and messages with answers to tool calls, cannot be sent
+    to an active run.
     """
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the message of a request to a run. First stores the request's state changes. The model call that reads the
-    message then also has the new state.
+    """Sends the message of a request to a run. First stores the request's state changes. So the model call that reads
+    the message already has the new state.
 
     If the message was already delivered, the state changes are not stored again, because newer values may exist. Raises
     ``ChatRequestError``: 429 if too many messages wait, 503 if the run does not reply.

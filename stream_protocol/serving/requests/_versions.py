@@ -22,7 +22,7 @@ CHOICE: Final = "choice"
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Makes a chat continue from an earlier version of a message: see ``ChatService.choose_version``.
 
-    Rewinds the session. During this, no run can begin in the chat.
+    Rewinds the session. While it does this, no run can begin in the chat.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -40,7 +40,7 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to rewind to. The invocation is ``None`` if the chat already continues
+    """Return the session, and the id of the invocation to rewind to. The id is ``None`` if the chat already continues
     from this version.
     """
     session = await service.store.session(key)

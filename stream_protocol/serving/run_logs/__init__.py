@@ -11,30 +11,28 @@ Where to change what:
 - ``_readers``: counts the readers of a response, and disconnects slow readers.
 - ``_load_run_log``: creates the run log for a URL.
 - ``_shared_run_log``: the run log for several workers. Resumes and stops runs of other workers.
-- ``_lease``: renews and ends a lease, and detects its loss. Receives stop requests and messages from the store. See
-  docs/redis.md.
+- ``_lease``: renews and ends a lease, and detects that it is lost. Receives stop requests and messages from the store.
+  See docs/redis.md.
 - ``_log_tail``: reads the responses of runs of other workers, and detects dead workers.
 - ``_log_writer``: copies the events of this worker's runs to the store, for readers on other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log for a server with one worker.
 - ``_post_replies``: sends a request's messages to a run of another worker, and returns the replies.
-- ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. Add the store's URLs, which ``serve`` accepts, to
-  ``_load_run_log``, and its public names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log
-  without a ``RunStore``.
+- ``redis``, ``postgres``: the stores. To add a store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
+  test with ``RunLogConformance``: see docs/durable.md. Then ``_load_run_log`` must accept the store's URLs, and
+  ``serving/__init__`` must export its public names. If a run log uses no ``RunStore``, implement ``RunLog`` directly.
 
 The end of a response reaches a reader on another worker in these steps:
 
-1. ``Run`` (``runs/_run``) appends the last events to its ``EventBuffer``, and closes the buffer. Readers do not yet get
-   the end.
+1. ``Run`` (``runs/_run``) appends the last events to its ``EventBuffer``, and closes the buffer. Readers do not get the
+   last events yet.
 2. ``LogWriter`` sends the last batch of events, which marks the log as complete.
-3. The store adds the batch. Readers on the run's worker then get the end.
+3. The store adds the batch. Readers on the run's worker then get the last events.
 4. On the other worker, ``LogTail`` reads the batch, and closes its own ``EventBuffer``.
 5. ``SharedLease`` ends the lease.
 
-If the worker dies before step 3, ``WriterWatch`` on the other worker finds that the lease has been missing for too
-long. ``LogTail`` then ends the response with an error. If another worker executes the run again, ``LogTail``
-disconnects the readers instead.
+If the worker dies before step 3, the lease expires. ``WriterWatch`` on the other worker detects this, and ``LogTail``
+ends the response with an error. If a worker can recover the run, ``LogTail`` disconnects the readers instead.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

@@ -1,4 +1,4 @@
-"""The SSE events of one response in this process, for one writer and any number of readers.
+"""The SSE events of one response in this process. One run writes them, and any number of readers read them.
 
 The writer never waits for readers. A reader that is too far behind is disconnected. All readers share one copy of the
 events. If the response exceeds a size limit, text deltas that every reader has read are merged into longer deltas.
@@ -59,8 +59,8 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the buffer is larger than ``bounds.max_size``. The writer may then append only the events that end
-        the response.
+        """True if the buffer is larger than ``bounds.max_size``. The writer may then append only the last events of the
+        response.
         """
         return self.size > self._bounds.max_size
 
@@ -99,22 +99,25 @@ class EventBuffer:
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
-        """Disconnects all current and future readers, because this process cannot get the rest of the response."""
+        """Disconnects all current and future readers, for example because this process cannot get the rest of the
+        response.
+        """
         self._readers.cut_off_all()
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns an iterator over the events from index ``position`` on; ``None`` if some of these events were merged
-        into longer events. Read the iterator before the next ``append``, because the events are not copied.
+        """Returns an iterator over the events, beginning with the index ``position``. Returns ``None`` if some of these
+        events were merged into longer events. Read the iterator before the next ``append``, because the events are not
+        copied.
         """
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
-        """Sets the number of events that the store of the run log has.
+        """Sets ``count``, the number of events that the store of the run log has.
 
         The buffer may merge old events into longer events to save memory. After this call, the buffer merges only
-        events that the store has. Readers get the end of the response only when the store has all events. With
-        ``None``, the buffer ignores the store.
+        events that the store has. Readers get the end of the response only when the store has all events. ``None``
+        removes both rules.
         """
         self._copied = count
         if self._closed:
@@ -136,8 +139,8 @@ class EventBuffer:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
         Each item that the reader yields contains one or more events, up to ``PIECE_BYTES`` in total. ``rebuild``: True
-        if the client lacks the content that the message had before this response. The client then gets ``past`` after
-        the ``start`` chunk.
+        to also send ``past`` after the ``start`` chunk, for a client that does not have the earlier content of the
+        message.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -154,7 +157,7 @@ class EventBuffer:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """If the response is complete, wait until the store has all its events."""
+        """If the response is complete, wait until the store of the run log has all its events."""
         while self._closed and self._copied is not None and self._copied < self.count:
             await self._next_wake()
 
@@ -192,7 +195,7 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Yield the events so far, merged into longer events, and move ``cursor`` past them."""
+        """Yield the events so far, merged into longer events. Move ``cursor`` to the position after these events."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:
@@ -238,6 +241,6 @@ def _bytes(events: Sequence[bytes]) -> bytes:
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """Return the size of a complete response, in bytes; 0 while the response is being written."""
+    """Return the size of a complete response, in bytes. Return 0 if the response is not complete."""
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

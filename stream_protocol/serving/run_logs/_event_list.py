@@ -19,7 +19,7 @@ class EventList:
     """The SSE events of one response. Above a size limit, the oldest events are merged into longer events, to save
     memory.
 
-    ``known``, an argument of some methods: events with an index below ``known`` are not needed in their original form.
+    Some methods have an argument ``known``: events with a lower index may be merged.
     """
 
     def __init__(self, bounds: LogBounds) -> None:
@@ -67,7 +67,7 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Merges up to ``JOIN_AT_ONCE`` events into longer events. Merges only events with an index below ``known``."""
+        """Merges up to ``JOIN_AT_ONCE`` events with an index below ``known`` into longer events."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above
@@ -116,7 +116,7 @@ def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
 
 
 def weight(events: Iterable[bytes]) -> int:
-    """Return the total size of the events in bytes. Each event counts as at most 64 KiB: see
+    """Return the total size of the events in bytes. Of each event, at most 64 KiB are counted: see
     ``LogBounds.max_backlog``.
     """
     return sum(min(len(event), PIECE_BYTES) for event in events)

@@ -1,8 +1,7 @@
 """The lease of a run that this worker executes. A lease is the time-limited right to be the only active run of a chat.
 
-Each run of a chat has a fencing token: a number that is greater than the tokens of all earlier runs of the chat. A
-worker may lose its connection to the store for some time. The token then tells the worker if a newer run has taken the
-chat.
+Each run of a chat has a fencing token: a number that is greater than the tokens of all earlier runs of the chat. After
+a lost connection to the store, a worker compares tokens to find out if a newer run has taken the chat.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class SharedLease:
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. False if a renewal is late, and after the lease is lost."""
+        """True if the lease was renewed in time. False if a renewal is late, or if the lease is lost."""
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
@@ -89,8 +88,8 @@ class SharedLease:
     async def look_for_stop(self) -> None:
         """Reads the id of the chat's newest stop from the store, and sets ``newest_stop``.
 
-        Later stops reach the worker through renewal requests, so call this method only when the worker receives these
-        requests.
+        Before this call, the worker must have begun to receive renewal requests, because these requests announce later
+        stops.
         """
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 
@@ -106,8 +105,8 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal. The store's reply to a renewal contains stops, messages to the run, and the
-        number of other workers that read the run.
+        """Requests an immediate renewal. The store's reply to a renewal tells whether the run must stop, which messages
+        other workers have sent to the run, and how many other workers read the run.
         """
         self._renewal_wanted.set()
 
@@ -147,7 +146,7 @@ class SharedLease:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renew the lease regularly and on request, until the lease is lost."""
+        """Renew the lease at regular intervals, and also on request, until the lease is lost."""
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):

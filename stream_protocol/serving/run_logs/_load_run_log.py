@@ -17,7 +17,7 @@ POSTGRES: Final = ("postgres",)
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
-    """Creates the run log for a URL, after a check that its store accepts writes. Must be called while no event loop is
+    """Creates the run log for a URL, and checks that its store accepts writes. Must be called while no event loop is
     running.
 
     ``prefix``: the prefix of all names in the store; ``None`` for the default prefix. ``lease``: the lifetime of a

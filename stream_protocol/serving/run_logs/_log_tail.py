@@ -1,7 +1,7 @@
 """Reads the events of a run that another worker executes, for all readers in this process.
 
-The other worker stores the events with ``_log_writer``. This module also handles merged events, lost events after a
-fail-over of the store, and the death of the other worker.
+The other worker stores the events with ``_log_writer``. Events may be merged, or lost in a fail-over of the store, and
+the other worker may die. This module handles these cases, too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class WriterWatch:
 
     @property
     def is_missing(self) -> bool:
-        """True if the last check found no lease of the run, or if the store is unreachable."""
+        """True if the last check found that the run has no lease (the right to be the active run of the chat). Also
+        True if the store is unreachable.
+        """
         return self._missing_since is not None
 
     @property
@@ -77,7 +79,9 @@ class WriterWatch:
             await self.check()
 
     async def check(self) -> bool:
-        """Reads the lease from the store. Returns True if the run holds its lease."""
+        """Reads the lease from the store. Returns True if the run holds the lease: the right to be the active run of
+        the chat.
+        """
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self.available = watched.available
         is_held = watched.holder == self._run_id
@@ -93,7 +97,9 @@ class WriterWatch:
         return is_held
 
     def note_absence(self) -> None:
-        """Records that the store is unreachable. The next call of ``check_if_due`` reads the lease again."""
+        """Records that the store is unreachable. The next call of ``check_if_due`` reads the lease from the store
+        again.
+        """
         self._missing_since = self._missing_since or _now()
         self._check_at = 0
 
@@ -105,7 +111,7 @@ class WriterWatch:
 
 
 class LogTail:
-    """Copies the events of another worker's run into ``buffer``, from which all readers in this process read.
+    """Copies the events of another worker's run into ``buffer``. All readers in this process read from this buffer.
 
     If that worker dies before the response is complete, the response ends in an error. With ``runs_are_recovered``, the
     readers are disconnected instead. Their clients can then reconnect to the worker that continues the run.
@@ -139,8 +145,8 @@ class LogTail:
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
-        """Returns True if the run is active, or if its events are still stored. Call this method once, before
-        ``follow``.
+        """Checks the run before the first read. Returns True if the run is active, or if its events are still stored.
+        Call this method once, before ``follow``.
         """
         is_held = await self._writer.check()
         self._count_readers(0)

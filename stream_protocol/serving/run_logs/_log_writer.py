@@ -1,9 +1,8 @@
 """Copies the events of a run to the store while the run writes them. Other workers read the events with ``_log_tail``.
 
-Each batch of events states how many events come before the batch. The store compares this number with the number of
-events that it has, and appends the batch only if they are equal. A repeated batch is therefore stored only once. The
-store replies with its new number of events. After a fail-over has lost events, this number is smaller than expected,
-and the next batch begins with the first lost event.
+Each batch of events states how many events come before the batch. The store appends a batch only if it has exactly this
+many events. So a batch that is sent twice is stored once. The store replies with its new number of events. If a
+fail-over has lost events, this number is too small. The next batch then begins with the first lost event.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ class LogWriter:
     active. If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called if the store lacks the lease of the run, or does not store the last batch in time.
-    ``patience``: the number of seconds for which ``log`` keeps original events while the store is unreachable. Later,
-    ``log`` may merge events into longer events, which disconnects readers on other workers.
+    ``patience``: if the store is unreachable for more than this number of seconds, ``log`` may merge events that the
+    store does not have. Readers on other workers are then disconnected.
     """
 
     def __init__(
@@ -93,8 +92,8 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Let readers get the end of the response ``END_SECONDS`` after the response is complete, even if the store
-        lacks the end.
+        """Wait ``END_SECONDS`` after the response is complete. Then let readers on this worker get the end of the
+        response, even if the store does not have it.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)

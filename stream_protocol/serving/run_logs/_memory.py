@@ -20,8 +20,8 @@ MAX_STOPS: Final = 1_000
 class MemoryRunLog:
     """A ``RunLog`` in the memory of this process. Removes a response when its run has ended.
 
-    Use this class only for a server with one worker. Other workers could not resume or stop the runs of this process,
-    and could begin a second run in a chat.
+    Use this class only for a server with one worker. With several workers, a worker could not resume or stop the runs
+    of another worker, and a chat could have two runs.
     """
 
     place = "memory"

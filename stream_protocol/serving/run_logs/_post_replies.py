@@ -1,4 +1,6 @@
-"""Sends a request's messages to a run of another worker, and returns the replies. The store transports both."""
+"""Sends messages from a request to a run of another worker, and returns the replies of the run. The store of the run
+log transports messages and replies.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 class RunReader(AsyncGenerator[bytes, None]):
     """Async generator of the SSE events of a response, for one client. Each item contains one or more events. If the
-    generator is closed early, the client counts as disconnected.
+    generator is closed before its end, the client counts as disconnected.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class RunReader(AsyncGenerator[bytes, None]):
     def memory(self) -> ByteShare | None:
         """The counter for the bytes of the response; ``None`` before ``count_in``.
 
-        If the client still reads some seconds after the response has ended, the bytes of the response are counted.
-        Above the memory limit, the reader is disconnected.
+        The response is counted if the client has not read it completely some seconds after its end. If this exceeds the
+        memory limit, the reader is disconnected.
         """
         return self._memory
 
@@ -78,11 +78,11 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Marks that the reader gets merged, longer events."""
+        """Records that the reader currently gets merged events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Marks that the reader gets original events again, from index ``position`` on."""
+        """Records that the reader gets original events again, beginning with the index ``position``."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
@@ -112,8 +112,8 @@ class Readers:
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that the store has and that all readers have read. ``copied``: the number of
-        events that the store has.
+        """Returns how many events all readers have read, but at most ``copied``: the number of events that the store
+        has.
         """
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 

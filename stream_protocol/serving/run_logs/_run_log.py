@@ -45,11 +45,10 @@ class LogBounds:
     The size is measured after text deltas are joined.
     """
     max_backlog: int = 16 * 2**20
-    """Limit of the data that a reader has not read yet.
+    """Limit of the data that a reader has not read yet. Beyond the limit, the reader is disconnected, and can resume.
 
-    A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
-    that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest
-    step do not count.
+    For a reader that starts late, the limit is at least twice the size that the log has when the reader starts. An
+    event counts as at most 64 KiB. Events that were written in the newest step do not count.
     """
     max_readers: int = 32
     """Maximum number of readers of a run in one worker.
@@ -100,7 +99,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """The part of a run that the run log uses: the response, and methods that the run log calls."""
+    """The interface of a run for the run log: the SSE events of the response, and methods that the run log calls."""
 
     @property
     def log(self) -> EventBuffer:
@@ -115,8 +114,8 @@ class RunHandle(Protocol):
         """
 
     def lease_lost(self) -> None:
-        """Called when the run has lost its lease. Another run may now hold the lease, so this run must end
-        immediately.
+        """Called when the run has lost its lease: the right to be the chat's only active run. Another run may now hold
+        the lease, so this run must end immediately.
         """
 
 
@@ -129,8 +128,8 @@ class Lease(Protocol):
 
     @property
     def newest_stop(self) -> str:
-        """The id of the last request to stop the chat, read when this run claimed the chat. For later stop requests,
-        the run log calls ``RunHandle.stop``.
+        """The id of the last request to stop the chat before this run claimed the chat. For later stop requests, the
+        run log calls ``RunHandle.stop``.
         """
 
     @property
@@ -154,7 +153,7 @@ class Lease(Protocol):
         """
 
     def release(self) -> None:
-        """Asks the run log to end the lease as soon as readers on all workers can get all events of the run. Returns
+        """Asks the run log to end the lease when the readers on all workers can read the whole response. Returns
         immediately. May be called more than once.
         """
 
@@ -162,8 +161,8 @@ class Lease(Protocol):
 class RunLog(Protocol):
     """Stores the active run of each chat, and the response of the run. Several workers may share a run log.
 
-    ``chat``, an argument of most methods: any text that identifies one chat of one user in one app. A run log belongs
-    to one event loop. All methods raise ``RunLogError`` if the store of the run log is unreachable.
+    In most methods, ``chat`` is a text that identifies one chat of one user in one app. A run log belongs to one event
+    loop. All methods raise ``RunLogError`` if the store of the run log is unreachable.
     """
 
     @property
@@ -171,7 +170,7 @@ class RunLog(Protocol):
         """The limits for the events of one response, and for its readers."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Makes a new run the active run of the chat, and returns its lease.
+        """Makes a new run the active run of the chat, and returns the run's ``Lease``.
 
         ``owner``: the run, which writes its response to ``owner.log``. ``idempotency_key``: the key of the request that
         started the run. Raises ``ChatTakenError`` if the chat has an active run.
@@ -199,15 +198,15 @@ class RunLog(Protocol):
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns the stored SSE events of a run; an empty list if they were deleted. Only a worker that recovers the
-        run of a dead worker calls this method.
+        """Returns the stored SSE events of a run; an empty list if they were deleted. A worker calls this method when
+        it recovers the run of a dead worker.
         """
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Stops the active run of a chat, on any worker. Returns True if a run was stopped.
 
-        ``run_id``: stop only the run with this id. A stop without ``run_id`` gets a new id, even if the chat has no
-        run. ``newest_stop`` then returns this id.
+        ``run_id``: the only run to stop. Without ``run_id``, this stop gets a new id, even if the chat has no run.
+        ``newest_stop`` then returns the id of this stop.
         """
 
     async def newest_stop(self, chat: str) -> str:
@@ -221,8 +220,8 @@ class RunLog(Protocol):
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
         """Sends the bytes ``post`` to a run on any worker, and returns the reply of the run. The reply may take long.
 
-        Returns ``None`` if the run is no longer active. If the store may have lost the bytes, they are sent again. The
-        run may therefore get them twice.
+        Returns ``None`` if the run is no longer active. If the store may have lost the bytes, they are sent again, so
+        the run may get them twice.
         """
 
     async def ping(self) -> None:

@@ -1,5 +1,5 @@
 """The interface of a store that all workers of a ``SharedRunLog`` share. The store has leases, the events of runs, and
-messages between workers. A chat is free if no run holds the chat's lease.
+messages between workers. A lease is a run's time-limited right to be the only active run of its chat.
 
 Each method is one atomic step, and may be repeated, for example after a lost reply. Each method raises ``RunLogError``
 if the store is unreachable or too slow.
@@ -42,12 +42,12 @@ class LeaseTimes:
     After the last renewal of a lease, the following happens:
 
     * after 1/3 of ``lease``, the worker of the run renews the lease;
-    * after 1/2 of ``lease``, the renewal is late, and the run counts as unhealthy;
+    * after 1/2 of ``lease``, the renewal is late, and ``RunInfo.healthy`` is False;
     * after 2/3 of ``lease``, the worker starts no more tools or model calls;
-    * after 5/6 of ``lease``, the worker ends the run, if its renewals have failed for 1/2 of ``lease``. A worker that
-      was too busy to try gets more time, unless another run has taken the chat;
+    * after 5/6 of ``lease``, the worker ends the run if all its renewals have failed for 1/2 of ``lease``. A worker
+      that was too busy to send renewals gets more time, if no other run has taken the chat;
     * after ``lease``, the store lets another run take the chat;
-    * after 3 times ``lease``, the worker can no longer restore the lease;
+    * after 3 times ``lease``, the worker can no longer restore the expired lease;
     * after 4 times ``lease``, the store forgets the newest fencing token of the chat.
     """
 
@@ -71,39 +71,40 @@ class LeaseTimes:
 
     @property
     def healthy_ms(self) -> int:
-        """The renewal of a lease is late if the lease has fewer milliseconds left than this value."""
+        """Milliseconds before the end of a lease. If less time is left, the renewal of the lease is late."""
         return _milliseconds(self.lease / 2)
 
     @property
     def valid_without_renewal(self) -> float:
-        """Seconds for which a worker relies on its lease after the last renewal. Readers wait equally long for a worker
-        that seems dead.
+        """After the last renewal, a worker relies on its lease for this number of seconds. Readers wait for the same
+        time for a worker that seems dead.
         """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """Seconds for which all renewals may fail before a worker ends the run.
+        """If all renewals of a lease fail for this number of seconds, the worker ends the run.
 
-        A run survives if the store is unreachable for less than a third of ``lease``.
+        The value is half of ``lease``. A run therefore survives if the store is unreachable for less than a third of
+        ``lease``.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """Seconds after the last renewal during which a worker can restore an expired lease. A worker cannot take the
-        chat from a newer run, because the store keeps the number of the newest run for longer.
+        """A worker can restore an expired lease until this number of seconds after the last renewal. A worker cannot
+        take the chat from a newer run, because the store keeps the fencing token of the newest run for longer.
         """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """Milliseconds for which the store keeps the newest fencing token of a chat: see ``RunStore``."""
+        """The store keeps the newest fencing token of a chat for this number of milliseconds: see ``RunStore``."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """Milliseconds for which the store keeps the events of a run after the last renewal of its lease."""
+        """The store keeps the events of a run for this number of milliseconds after the last renewal of its lease."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property
@@ -113,7 +114,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
-    """The unchanging data of a run."""
+    """The data of a run that never changes."""
 
     chat: str
     run_id: str
@@ -151,7 +152,7 @@ class Renewal:
 
 @dataclass(frozen=True)
 class LeaseView:
-    """The lease of a chat, as the store reports it to a worker that reads a run."""
+    """The store's data about the lease of a chat, for a worker that reads a run."""
 
     holder: str
     """The id of the run that holds the chat's lease; empty if the chat is free."""
@@ -165,8 +166,8 @@ class LeaseView:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The beginning of a run's stored log, before the first ``Entry``: merged events, and earlier content of the
-    message.
+    """The beginning of a run's stored log: its oldest events, merged into longer ones, and the earlier content of the
+    message. The entries (``Entry``) follow.
     """
 
     compacted: int
@@ -193,7 +194,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class LogBatch:
-    """The data that a worker adds to the stored log of a run in one step."""
+    """The data that a worker adds to the stored log of a run in one call of ``RunStore.append``."""
 
     entry: Entry
     """The entry with the added events. The last entry of a run also marks the end of the log, and may have no
@@ -216,7 +217,7 @@ class RunStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The address of the store without its password, and the prefix of the names in the store."""
+        """The address of the store, without its password, and the prefix of all names in the store."""
 
     async def ping(self) -> None:
         """Writes to the store, to check that the store works."""
@@ -225,21 +226,22 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the lease of a chat to a run, and returns the run's fencing token: a number above the tokens of all
-        earlier runs. If another run holds the lease, raises ``ChatTakenError`` with the ``RunInfo`` of that run.
+        """Gives the lease of a chat (the right to be its only active run) to a run. Returns the run's fencing token: a
+        number that is greater than the tokens of all earlier runs. If another run holds the lease, raises
+        ``ChatTakenError`` with the ``RunInfo`` of that run.
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """For each chat, returns the ``RunInfo`` of the run that holds the lease of the chat; ``None`` if no run holds
-        the lease.
+        """For each chat, returns the ``RunInfo`` of its active run (the run that holds the lease of the chat), or
+        ``None``.
         """
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews the lease of a run. Returns ``None`` if a newer run has taken the chat.
 
-        If a fail-over has lost the lease, the store writes the lease again. The store also replaces the lease of an
-        older run. Stops of that older run do not stop this run. A stop of the whole chat stops this run, even a stop
-        that came while the lease was lost. The stored phase ``closed`` does not change.
+        If a fail-over has lost the lease, the store writes the lease again. If an older run holds the lease, the store
+        replaces it. A stop of that older run does not stop this run. But a stop of the whole chat stops this run, even
+        if it came while the lease was lost. If the stored phase is ``closed``, it does not change.
 
         After this call, the store keeps the events of the run for the sum of ``LeaseTimes.lease`` and
         ``LeaseTimes.log_retention``.
@@ -249,8 +251,8 @@ class RunStore(Protocol):
         """Appends a batch to the log of the run. Returns the number of events in the log; ``None`` if the run does not
         hold the lease.
 
-        Appends nothing if the log is complete, or if its number of events differs from ``piece.entry.after``. A batch
-        that ends the log also changes the phase of the run from ``open`` to ``closed``. The phase ``claimed`` does not
+        Appends nothing if the log is complete, or if its number of events differs from ``piece.entry.after``. If the
+        batch ends the log, the phase of the run changes from ``open`` to ``closed``. The phase ``claimed`` does not
         change.
         """
 
@@ -268,8 +270,8 @@ class RunStore(Protocol):
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Registers this worker as a reader of a run, for the lifetime of a lease. With ``reads=False``, removes the
-        registration.
+        """Registers this worker as a reader of a run, for the lifetime of a lease, and returns the state of the lease.
+        With ``reads=False``, removes the registration.
         """
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -281,8 +283,8 @@ class RunStore(Protocol):
         """
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
-        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker; ``None`` without a run
-        to stop.
+        """Asks the active run of a chat to stop. Returns the ids of the run and of its worker, or ``None`` if there is
+        no run to stop.
 
         The run gets the stop when it renews its lease. ``run_id``: if not empty, only the run with this id is stopped.
 
@@ -312,15 +314,13 @@ class RunStore(Protocol):
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the ids of this worker's runs for which another worker has requested a renewal of the lease.
 
-        The store's reply to the renewal contains the reason: a stop, a new reader, or a message to the run. ``None``
-        means that requests may have got lost. This worker then renews the leases of all its runs.
+        The store's reply to the renewal contains the reason: a stop, a new reader, or a message to the run. Yields
+        ``None`` if requests may have got lost. This worker then renews the leases of all its runs.
         """
 
 
 def chat_key(chat: str) -> str:
-    """Return the name of a chat in a store: a hash with 32 hexadecimal digits. The argument may contain any
-    characters.
-    """
+    """Return the name of a chat in a store: a hash with 32 hexadecimal digits. ``chat`` may contain any characters."""
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
@@ -329,7 +329,7 @@ def run_info(
 ) -> RunInfo:
     """Return the ``RunInfo`` of a stored run.
 
-    If the run was asked to stop in the phase ``open``, the result has the phase ``closed``, because the run ends soon.
+    If a run in the phase ``open`` was asked to stop, the result already has the phase ``closed``.
 
     ``phase``: the stored phase. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining milliseconds of
     the lease.

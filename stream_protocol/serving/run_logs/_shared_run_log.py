@@ -45,8 +45,8 @@ CLOSING_SECONDS: Final = 5.0
 class SharedRunLog:
     """A ``RunLog`` that stores responses in ``store``. Each worker can resume and stop the runs of all workers.
 
-    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and stored events, equal
-    for all workers. The store must delete leases and events after these times. ``bounds``: limits of each response: see
+    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and stored events, after
+    which the store deletes them. All workers need the same values. ``bounds``: limits of each response: see
     ``LogBounds``.
     """
 
@@ -183,7 +183,9 @@ class SharedRunLog:
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeat the stop of a run for the lifetime of a lease, because a fail-over of the store may lose the stop."""
+        """Store the stop of a run again and again, for ``LeaseTimes.lease`` seconds. A fail-over of the store may lose
+        the stop.
+        """
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
@@ -228,7 +230,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases immediately when other workers request it. Log failures, and continue."""
+        """Renew leases immediately when other workers request it. Failures are logged, and do not end this task."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():

@@ -50,7 +50,7 @@ class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
     ``chat_exists``: function that returns True if the session store of this deployment has the chat.
-    ``runs_are_recovered``: True if an engine recovers the runs of dead workers. The readers of these runs must then
+    ``runs_are_recovered``: True if an engine recovers the runs of dead workers. Clients that read such a run must then
     reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
@@ -83,8 +83,8 @@ class ActiveRuns:
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a new run with a late steering message: a user message that came too late for
-        the active run.
+        """Sets the function ``begin_turn``. It is called for a steering message (a user message to an active run) that
+        came too late, and begins a new run with this message.
         """
         self._begin_turn = begin_turn
 
@@ -102,12 +102,12 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run. If the chat already has an active run, returns that run instead.
 
-        First waits for the end of an active run that is stopping, or whose worker may be dead. Also waits if the
-        session store lacks the chat, because the active run may belong to another deployment. ``waiting``: counts this
-        request toward the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
+        If the active run is stopping, or its worker may be dead, first waits for the end of this run. Also waits if the
+        session store lacks the chat, because the active run may belong to another deployment. ``waiting``: the slot of
+        this request within the limit of waiting requests. At the limit, a request that must wait is refused (429, 503).
 
-        ``request``: ``None`` if the chat is changed without a run. ``since_stop``: see ``Run``. ``begins_run``: False
-        to only search for an active run with this idempotency key.
+        ``request``: the request, or ``None`` to change the chat without a run. ``since_stop``: see ``Run``.
+        ``begins_run``: False to search for an active run with this idempotency key, and not to begin a run.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, or after ``close``. With
         ``begins_run=False``, also raises this error if no run with this key is active.
@@ -164,8 +164,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) after
-        ``stop_timeout``, and after ``close``.
+        """Stops a run on any worker, and waits until its end is stored. Raises ``ChatRequestError`` (503) if this takes
+        longer than ``stop_timeout``, or if ``close`` was called.
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
@@ -174,8 +174,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until the end of a run is stored. Returns False if the run is still active.
-        Raises ``ChatRequestError`` (503) when this worker shuts down.
+        """Waits until the end of a run is stored, but at most ``patience`` seconds (``None`` for no limit). Returns
+        False if the run is still active. Raises ``ChatRequestError`` (503) when this worker shuts down.
         """
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
@@ -198,10 +198,10 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
+        """Waits while a run of the chat is beginning or ending, but at most ``stop_timeout``.
 
-        Returns the idempotency key of the request that the active run answers. Returns ``None`` if the chat has no run,
-        or if that request is not yet accepted.
+        If the chat then has an active run, returns the idempotency key of the run's request. Returns ``None`` if the
+        chat has no run, or if the request is not yet accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
@@ -229,8 +229,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> RunInfo | None:
-        """Stops the run of a chat, on any worker. Returns the run as it was before the stop; ``None`` if the chat had
-        no run.
+        """Stops the run of a chat, on any worker. Returns the ``RunInfo`` from before the stop, or ``None`` if the chat
+        had no run.
 
         Also stops requests that wait for the chat. For a new chat, first waits up to ``stop_timeout`` until the chat is
         stored.
@@ -253,7 +253,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the active run of the chat if the key of its request is in ``idempotency_keys``."""
+        """Stops the active run of the chat if ``idempotency_keys`` contains the idempotency key of the run."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
@@ -274,8 +274,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends the bytes ``content`` to a run on any worker, and returns its reply; ``None`` after ``patience``
-        seconds. ``content``: the result of the function ``delivery`` or ``question``.
+        """Sends the bytes ``content`` to a run on any worker, and returns the reply of the run. Returns ``None`` if the
+        run sends no reply within ``patience`` seconds. ``content``: the result of the function ``delivery`` or
+        ``question``.
         """
         # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
@@ -298,8 +299,8 @@ class ActiveRuns:
         return bool(self._runs)
 
     def close(self) -> None:
-        """Refuses all later claims. Leaves recoverable runs to other workers, and stops all other runs of
-        this worker.
+        """Refuses all later claims. Runs of this worker that other workers can recover are left to these workers. All
+        other runs of this worker are stopped.
         """
         self._closing.set()
         self._waits_until = _now() + self._patience_after_close
@@ -326,8 +327,8 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the lease of a run, so that the chat can have another run. If the run has a ``next_turn``, begin a run
-        for it.
+        """End the lease of a run (its right to be the chat's only active run), so that the chat can have another run.
+        If the run has a ``next_turn``, begin a run for it.
         """
         key = self._runs.pop(run)
         run.release()
@@ -335,7 +336,7 @@ class ActiveRuns:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Return the active run of the chat; ``None`` if the request must wait until this run ends."""
+        """Return the active run ``other`` as a ``Taken``, or ``None`` if the request must wait until this run ends."""
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
@@ -363,8 +364,8 @@ class ActiveRuns:
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait while the chat has a run for which ``goes_on`` returns True, until the event-loop time ``deadline``.
-        Return the run of the chat after the wait.
+        """Wait while ``goes_on`` returns True for the run of the chat, but at most until ``deadline`` (a time of the
+        event loop). Return the run that the chat has after the wait, or ``None``.
 
         After ``close``, wait only briefly for a run of another worker, then raise ``ChatRequestError`` (503). With
         ``until_close``, raise this error immediately after ``close``.

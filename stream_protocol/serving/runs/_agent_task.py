@@ -6,8 +6,8 @@ import asyncio
 
 
 class AgentTask:
-    """The asyncio task that reads the events of an agent. ``seconds``: the time between ``ask_to_end`` and the
-    cancellation of the task.
+    """The asyncio task that reads the events of an agent. ``seconds``: how long the task may continue after
+    ``ask_to_end``, before it is cancelled.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,8 +1,8 @@
 """Provides ``prevent_auto_resend``, which keeps a client from sending the same answers to tool calls again and again.
 
-A client with ``sendAutomaticallyWhen`` sends its answers as soon as all tool calls of the last message have outputs. If
-the server cannot use the answers yet, the client would send them again after each response. For example, the agent
-needs two approvals, and the client sent only one. The response then ends with an error, because no client sends
+A client with ``sendAutomaticallyWhen`` sends its answers as soon as all tool calls of the last message have outputs.
+For example, the agent needs two approvals, and the client has sent only one. The server cannot use it yet, so the
+client would send it again after each response. So the response ends with an error, because no client sends
 automatically after an error. The user's next answer is sent as usual.
 """
 
@@ -29,7 +29,7 @@ def prevent_auto_resend(
     ``error`` chunk replaces the last chunk.
 
     ``ending``: the last SSE events of the response, without ``[DONE]``. ``before``: the SSE events before ``ending``.
-    ``continued``: the assistant message that the response continues, as the client has sent it.
+    ``continued``: the assistant message from the request, if the response continues this message.
     """
     if not is_sent_again(chain(before, ending), continued):
         return ending

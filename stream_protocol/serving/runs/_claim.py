@@ -1,4 +1,6 @@
-"""Provides ``Claim``, the right to begin a run in a chat, and ``Taken``, the result if the chat has an active run."""
+"""Provides ``Claim`` and ``Taken``. A ``Claim`` is the right to begin a run in a chat. A request gets a ``Taken``
+instead if the chat has an active run.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class Claim:
     """Reserves a chat for a request or a recovery, until the end of the run is stored.
 
     Use a claim in a ``with`` statement, which releases the claim at the end unless ``start`` was called. ``release``:
-    function that ends the lease of the run. ``tasks``: the set to which the task of the run is added.
+    function that ends the lease of the run: its right to be the chat's only active run. ``tasks``: the set to which the
+    task of the run is added.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
@@ -80,7 +83,9 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Ends the lease of the run, and frees the slots. Must be called only once."""
+        """Ends the lease of the run (its right to be the chat's only active run), and frees the slots. Must be called
+        only once.
+        """
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()
@@ -88,8 +93,8 @@ class Claim:
     async def wait_until_accepted(self) -> None:
         """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        If the run ends first, raises the exception of the agent, or ``ChatRequestError``: 409 after a stop, 503 for an
-        unreachable store.
+        If the run ends before that, raises the exception of the agent, or ``ChatRequestError``. The status is 409 after
+        a stop, and 503 for an unreachable store.
         """
         assert self._execution is not None
         await wait_for_first(self.run.opened.wait(), asyncio.wait({self._execution}))

@@ -1,4 +1,4 @@
-"""Responses that begin before the request is accepted, so that clients and proxies do not time out."""
+"""Responses that begin before the server has accepted the request, so that no client or proxy times out."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Context manager: record the tracing span and the metrics of a run, and the delay of the event loop.
+        """Context manager: while the run executes, record its tracing span, its metrics, and delays of the event loop.
         ``first_run``: see ``RunObserver.observed``.
         """
         with (
@@ -112,8 +112,8 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if another run, or another execution of this run, has stored an event. Return False if the
-        session cannot be read.
+        """Return True if another run, or another execution of this run, has stored an event in the chat. Return False
+        if the session cannot be read.
         """
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
@@ -128,8 +128,8 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Store output that the client has received and the session lacks. Repeat this until the session store is
-        reachable or this worker is closed. Meanwhile, the chat has no other run.
+        """Store output that the client has received and the session lacks. If the session store is unreachable, try
+        again until it is reachable or this worker is closed. Until then, the chat can have no other run.
         """
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
@@ -150,8 +150,8 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Store the end of a run. Return False if the session store is unreachable. ``is_told``: whether a log line has
-        already reported the unreachable store.
+        """Store the end of a run. Return False if the session store is unreachable. ``is_told``: True if a log line has
+        already reported that the store is unreachable.
         """
         try:
             await with_timeout(self._hook_timeout, completion.store())
@@ -205,7 +205,7 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers an orphaned run (an unfinished run of a dead worker) that was begun by an equal request. Equal
+        """Recovers the orphaned run (an unfinished run of a dead worker) that began with an equal request. Equal
         requests have the same idempotency key. Other orphaned runs do not change.
 
         ``claim``: the current request's right to begin a run. The recovered run uses this right.
@@ -219,7 +219,7 @@ class Executor:
 
     async def cancel(self, key: ChatKey) -> None:
         """Cancels all orphaned runs of the chat: unfinished runs of dead workers. The caller must hold the lease of the
-        chat.
+        chat: the right to be its only active run.
         """
 
     async def stop(self, key: ChatKey) -> bool:
@@ -229,8 +229,8 @@ class Executor:
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has an orphaned run (an unfinished run of a dead worker) that has not stored its
-        user message.
+        """Returns True if an orphaned run (an unfinished run of a dead worker) of the chat has not stored its user
+        message.
         """
         return False
 

@@ -1,5 +1,5 @@
-"""The source of the history that the model reads: the stored chat (``ServerHistory``) or the request
-(``ClientHistory``).
+"""Provides the history that the model reads. ``ServerHistory`` takes it from the stored chat, and ``ClientHistory``
+from the request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """The plan of a request, with the runner and the session of its run."""
+    """The plan of a request, and the runner and the session with which the agent will run."""
 
     runner: Runner
     session: Session | None
@@ -87,8 +87,8 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
-        """Returns a smaller request with only its last message, to save memory during the run. Also keeps the message
-        before the last message, if the run uses answers to tool calls from that message.
+        """Returns a smaller request that has only the last message, to save memory during the run. If the run uses
+        answers to tool calls from the message before it, the request also keeps that message.
         """
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
@@ -118,7 +118,7 @@ class ClientHistory:
         self._mode: Literal["client", "text"] = mode
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns True, because the server does not know the chats of a user."""
+        """Always returns True, because the server cannot know which chats a user has."""
         return True
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:

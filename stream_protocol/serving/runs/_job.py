@@ -107,8 +107,8 @@ class Job:
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job in which ``values`` replace fields. The copy also has the results of
-        ``read_session``.
+        """Return a copy of the job in which ``values`` replace fields. The copy keeps what ``read_session`` has
+        computed.
         """
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
@@ -149,8 +149,8 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields the events of ADK. First prepares the session.
 
-        The first event is the event of the user. Its invocation id determines the id of the assistant message. ``run``:
-        the run, whose idempotency key is stored in the user's events.
+        The first event is the event of the user. Its invocation id determines the id of the assistant message. The
+        user's events store the idempotency key of ``run``.
 
         If the run was stopped before its start, a user message is still stored. Of the user's answers to tool calls,
         only denials are stored.
@@ -185,8 +185,8 @@ class Job:
             return
 
     async def _prepare_session(self) -> None:
-        """Rewind the session, repair its state, and append the user's answers to tool calls, if they came with a new
-        message.
+        """Rewind the session if the plan needs it, and repair its state. If the user's answers to tool calls came with
+        a new message, append these answers.
         """
         plan, found = self.request_plan, len(self.session.events)
         if isinstance(plan, NewUserTurn) and plan.rewind_before is not None:
@@ -207,8 +207,8 @@ class Job:
         """Yield steering messages (user messages to an active run) that earlier runs have accepted. Omit messages that
         a model has read, and the message that begins this run.
 
-        ``beginning``: the client's id of the message that begins this run. Messages before it are yielded without their
-        context, because the context of this run is newer.
+        ``beginning``: the id (from the client) of the message that begins this run. Messages before it are yielded
+        without their context, because the context of this run is newer.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -307,7 +307,9 @@ class Job:
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id of the user event that the job must yield; ``None`` if ADK yields this event."""
+        """Return the invocation id for the user event, if the job must yield this event. Return ``None`` if ADK yields
+        it.
+        """
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -332,8 +334,8 @@ class Job:
         """Return the assistant message that the response continues. It contains the user's new approvals and denials.
         Outputs from the client are left out, because the response sends them.
 
-        ``seen``: the number of the message's events that the client has received; ``None`` for all. The response sends
-        the other events.
+        ``seen``: how many events of this message the client has received; ``None`` for all. The response sends the
+        other events.
         """
         plan = self.request_plan
         assert isinstance(plan, AnsweredCalls)
@@ -346,7 +348,7 @@ class Job:
         self, stored: Sequence[Event], plan: NewUserTurn | AnsweredCalls, call_ids: CallIds = NO_IDS
     ) -> list[UIMessage]:
         """Return the messages of the ``stored`` events and of the request. ``plan``: the plan of the request.
-        ``call_ids``: the tool call ids that clients know from earlier messages.
+        ``call_ids``: the tool call ids that earlier messages contain.
         """
         metadata = run_config_for_turn(plan, self.run_config).custom_metadata
         own: list[Event] = []

@@ -30,14 +30,14 @@ class StoppedBeforeStoredError(Exception):
 def observed_sessions(
     job: Job, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
 ) -> ObservedSessions:
-    """Return a session service that calls ``on_stored`` when the input of the run is stored. The input is the user's
-    message, or answers to tool calls.
+    """Return a session service that calls ``job.on_stored`` when the input of the run is stored. The input is the
+    user's message, or answers to tool calls.
 
     If the run is stopped before answers are stored, the service raises ``StoppedBeforeStoredError``. If some of the
     answers are already stored, the service also stores the rest.
 
-    ``compactions``: list to which the compaction events of ADK are added. ``known``: the number of events that this run
-    has read. If another run has stored a message after these events, the service raises ``LeaseLostError``.
+    ``compactions``: list to which the compaction events of ADK are added. ``known``: the number of stored events that
+    this run has read. If another run has stored a message since then, the service raises ``LeaseLostError``.
     """
     refusing = False
     has_begun = bool(run_input.before)
@@ -66,6 +66,6 @@ def observed_sessions(
 
 
 def _is_of_run(event: Event) -> bool:
-    """Return True for a user event that is the input of a run, or the first event of a recovered run."""
+    """Return True if the event is the input of a run, or the first event of a recovered run."""
     metadata = EventMetadata.of(event)
     return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Tells the hook ``on_finish`` how a response ended."""
+    """The way in which a response ended. The hook ``on_finish`` gets this object."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""
@@ -59,8 +59,8 @@ async def notify(
 ) -> None:
     """Calls the hook ``on_finish``, and logs its errors. Cancels the hook after ``timeout`` seconds.
 
-    ``before``: a function that returns the messages of the chat without the response. ``continues``: True if the
-    response continued the last message. ``ending``: the ``outcome`` of the ``Run``.
+    ``before``: a function that returns the messages of the chat that come before the response. ``continues``: True if
+    the response continued the last message. ``ending``: the ``outcome`` of the ``Run``.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:

@@ -1,9 +1,9 @@
-"""Provides ``Run``: one run of an agent. A run writes its response to an ``EventBuffer``, from which HTTP responses
-read.
+"""Provides ``Run``: one run of an agent. A run writes its response to an ``EventBuffer``. HTTP responses read from this
+buffer.
 
-One task reads all events of the run, even after all clients have disconnected or the response has ended. ADK can
-therefore store all events, and each started tool runs to its end. A stop immediately ends the *response* with
-``abort``, and asks ADK to end the run.
+One task reads all events of the run, even if no client is connected any more, or the response has ended. So ADK can
+store all events, and each started tool runs to its end. A stop immediately ends the *response* with ``abort``. The
+*run* ends later, when ADK has ended the agent.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Run:
     request arrived. Any later stop stops this run. With ``None``, stops before the claim have no effect. With
     ``STOPPED``, the run is stopped as soon as it claims the chat.
 
-    ``chat_was_busy``: True if the chat had another active run when the request arrived. ``requested_at``: the arrival
-    of the request by ``time.perf_counter``; by default now.
+    ``chat_was_busy``: True if the chat had another active run when the request arrived. ``requested_at``: the value of
+    ``time.perf_counter`` when the request arrived. The default is the current value.
     """
 
     _lease: Lease
@@ -120,8 +120,8 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the lease of the chat. If a renewal of the lease is late, first ask
-        the run log.
+        """Return True if the run holds the lease of the chat: the right to be its only active run. If the lease was not
+        renewed in time, first ask the run log.
         """
         return self._lease.held or await self._lease.confirm()
 
@@ -151,12 +151,12 @@ class Run:
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
-        """Sets the id under which the engine stores the run. Must be called before the run begins."""
+        """Sets the id with which the engine stores the run. Must be called before the run begins."""
         self._record_id = record_id
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of a run of a dead worker."""
+        """True if this run continues a run whose worker has died."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
@@ -185,7 +185,9 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Ends the lease, so that the chat can have another run. Must be called only once."""
+        """Ends the lease (the right to be the chat's only active run), so that the chat can have another run. Must be
+        called only once.
+        """
         self._timers.close()
         self._lease.release()
         # Without reference cycles, the memory of a large response is freed without the garbage collector.
@@ -259,8 +261,8 @@ class Run:
         self.agent_task.ask_to_end()
 
     def leave(self) -> None:
-        """Leaves the run to another worker. The response does not end. Its readers are disconnected, so that clients
-        reconnect.
+        """Lets another worker continue the run. The response does not end, but its connections are closed, so that
+        clients reconnect.
         """
         if not self.log.closed:
             self.was_left = True
@@ -269,16 +271,17 @@ class Run:
             self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles bytes that a steering request has sent to this run, and returns the encoded ``Reply``. ``post``: the
-        result of the function ``delivery`` or ``question``.
+        """Handles bytes that a request has sent to this run, and returns the encoded ``Reply``. ``post``: a steering
+        message (the result of ``delivery``), or a question about a steering message (the result of ``question``).
         """
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run immediately, because another run may now hold the lease.
+        """Ends the response and the run immediately, because another run may now hold the lease: the right to be the
+        chat's only active run.
 
-        If another worker can recover the run, ADK gets no abort signal, because ADK would then store the run's tool
-        calls as stopped.
+        If another worker can recover the run, ADK gets no abort signal. After an abort signal, ADK would store the
+        run's tool calls as stopped.
         """
         lease_losses.add(1)
         lost = LeaseLostError()
@@ -329,7 +332,9 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the events that earlier executions have stored and that this execution has not repeated."""
+        """Send the stored events of earlier executions of this run, except those that this execution has already
+        sent.
+        """
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True

@@ -38,14 +38,14 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
     - Events of agents in an ``AgentTool``. The session stores these events, so that ``session_to_messages`` can show
       them.
     - Data and progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``.
-    - Compaction events of ADK.
+    - Compaction events of ADK, which summarize older events.
 
     If the caller is slow, the agents wait. At most 256 events wait, plus one event for each running ``AgentTool``. The
-    functions ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, a tool's data is sent with
-    the tool's result. In this case, transient data is dropped.
+    functions ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, the data of a tool is sent
+    together with the tool's result, and transient data is dropped.
 
-    The runner is not changed. ``session_id`` and ``arguments`` are passed to ``runner.run_async``. If the generator is
-    closed, the run ends.
+    The runner is not changed. ``runner.run_async`` gets ``session_id`` and ``arguments``. If you close the generator,
+    the run ends.
     """
     check_instance("runner", runner, Runner, "a Runner of ADK")
     check_text("session_id", session_id, empty=False)

@@ -1,6 +1,4 @@
-"""Provides ``RunPosts``, through which the functions of ``stream_protocol.agents`` add events to the
-response of a run.
-"""
+"""Provides ``RunPosts``. The functions of ``stream_protocol.agents`` use it to add events to the response of a run."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
 class RunPosts:
     """Adds the events of tools to the response of a run. Must be created on the event loop of the run.
 
-    The events of each thread keep their order. The events of a tool come before its result. Events after ``close`` are
-    dropped.
+    Events from the same thread keep their order. The events of a tool come before the tool's result. Events after
+    ``close`` are dropped.
 
     ``pause``: the minimum number of seconds between two events with the same key: see ``post_newest``. ``room``:
     function that waits until ``write`` can take another event. ``has_ended``: function that returns True after the
@@ -74,7 +72,9 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the events of ``post_newest`` that still wait. Must be called on the event loop."""
+        """Immediately writes the events of ``post_newest`` that wait for the end of a pause. Must be called on the
+        event loop.
+        """
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

@@ -27,7 +27,7 @@ logger = logging.getLogger(__package__)
 
 @dataclass(frozen=True)
 class StartedResponse:
-    """A response that has begun: its converter of events to chunks, and earlier content of the message."""
+    """A response that has begun: the converter that creates its chunks, and the earlier content of the message."""
 
     conversion: Conversion[bytes]
     past_sse: bytes = b""
@@ -43,7 +43,7 @@ class RunResponse:
     """The response of one run. The response begins with the first event of the run. If the run has no event, the
     response begins when the run ends.
 
-    ``output``: object that compares the response with the events that ADK has stored for the run.
+    ``output``: object that finds output that the response contains, but that ADK has not stored.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
@@ -61,8 +61,8 @@ class RunResponse:
         self._continued = message
 
     def repeat_error_text(self, text: str) -> None:
-        """Sets the text of the ``error`` chunk at the end. A client has already received this text, so the hooks of the
-        app do not change it.
+        """Sets the text of the ``error`` chunk at the end. Hooks of the app do not change this text, because a client
+        has already received it.
         """
         self._told_error_text = text
 
@@ -90,12 +90,14 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Switches the preliminary outputs of agents inside tool calls on or off. Final outputs are always sent."""
+        """If ``shows``, sends the preliminary outputs of agents inside tool calls from now on; otherwise holds them
+        back. Final outputs are always sent.
+        """
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Switches the preliminary outputs of agents inside tool calls on, and sends the current outputs."""
+        """Sends the current preliminary outputs of agents inside tool calls, and also later ones."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
@@ -165,7 +167,7 @@ def _error_text(ending: Sequence[bytes]) -> str | None:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or after an error at the start of the
-    response.
+    """Return an empty response. It is used if the run was stopped before its start, or if the start of the response
+    failed.
     """
     return StartedResponse(sse_conversion((), None, Settings()))

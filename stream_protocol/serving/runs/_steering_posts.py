@@ -1,4 +1,5 @@
-"""Encodes the bytes that requests and runs exchange about steering messages, through the store of the run log.
+"""Encodes the messages that a request and a run on another worker exchange about a steering message. The store of the
+run log transports them as bytes.
 
 A steering message is a user message to an active run. The agent reads it before its next model call.
 """
@@ -46,7 +47,8 @@ class NextTurn:
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Encode a steering message, which a request then sends to a run. ``context``: the context from the client.
+    """Encode a steering message (a user message to an active run), which a request then sends to the run. ``context``:
+    the context from the client.
 
     Each call returns different bytes, so that a run can accept a message that it refused before.
     """
@@ -54,8 +56,8 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Encode a question to a run: has a model call read the steering message ``message_id``? The run replies when a
-    model call reads the message, or when the run ends.
+    """Encode a question to a run: has a model call read the steering message ``message_id`` (a user message to the
+    active run)? The run replies when a model call reads the message, or when the run ends.
     """
     return orjson.dumps({"await": message_id})
 
@@ -90,8 +92,8 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
     """Handle bytes that a request has sent to a run, and return the reply. ``post``: the result of the function
-    ``delivery`` or ``question``. ``inbox``: the steering messages of the run. ``holds_lease``: see
-    ``SteeringInbox.receive``.
+    ``delivery`` or ``question``. ``inbox``: the steering messages of the run (user messages that come while it is
+    active). ``holds_lease``: see ``SteeringInbox.receive``.
     """
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:

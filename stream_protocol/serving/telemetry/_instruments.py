@@ -140,8 +140,8 @@ def count_refusal(reason: str) -> None:
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a dead worker's run that this process could not continue, and has ended with an error. ``reason``: see
-    ``count_refusal``.
+    """Count a failed recovery: this process could not continue the run of a dead worker, so the run ended with an
+    error. ``reason``: see ``count_refusal``.
     """
     failed_recoveries.add(1, {REASON: reason})
 

@@ -29,8 +29,8 @@ ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Put the ids of a user and a chat on the log records of the current task. Tasks that it starts later inherit the
-    ids.
+    """Put the ids of a user and a chat on the log records of the current task. Tasks that the current task starts later
+    inherit the ids.
 
     The next call of ``note_chat`` or ``note_run`` replaces the ids.
     """
@@ -38,7 +38,7 @@ def note_chat(user_id: str, chat_id: str = "") -> None:
 
 
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
-    """Put the ids of a user, a chat and a run on log records, like ``note_chat``."""
+    """Like ``note_chat``, put the ids of a user, a chat and a run on log records."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
 
 

@@ -73,7 +73,7 @@ _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("too
 class RunObserver:
     """Records telemetry of one run.
 
-    ``requested_at``: the time of the request that started the run, by ``time.perf_counter``. The default is now.
+    ``requested_at``: the value of ``time.perf_counter`` when the request arrived. The default is the current value.
     """
 
     def __init__(self, requested_at: float | None = None) -> None:
@@ -115,11 +115,11 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """Context manager around the run: records its span, metrics and log lines. Enter the context in a task that
-        belongs only to this run, because the ids in the task's log records change.
+        """Context manager around the run: records its span, metrics and log lines. The run needs its own task, because
+        this context manager changes the ids in the task's log records.
 
-        ``outcome``: called after the run; returns the run's outcome, or ``None`` for an error. ``first_run``: for a run
-        that continues a dead worker's run, the run id and the ``traceparent`` of the first execution.
+        ``outcome``: called after the run; returns the run's outcome, or ``None`` for an error. ``first_run``: the run
+        id and the ``traceparent`` of the first execution, if this run continues a dead worker's run.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}

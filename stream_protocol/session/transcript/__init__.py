@@ -5,10 +5,10 @@ Where to change what:
 - ``_transcript``: the turns, responses and steering messages of a chat.
 - ``_transcript_reader``: orders the events, finds hidden and removed events, and assigns events to messages and
   responses.
-- ``_turn_calls``: calls of a session with their ids and answers.
-- ``_version_tree``: lists the versions of messages that rewinds removed, and finds the rewind that restores a version.
+- ``_turn_calls``: the tool calls of a turn, with their ids and answers.
+- ``_version_tree``: lists all versions of each message, and finds the rewind that restores a version.
 - ``_metadata``: this library's metadata on stored events.
-- ``_awaited_calls``: stores in the session's state which calls wait for the client.
+- ``_awaited_calls``: stores a list of the calls that wait for the client in the session's state.
 """
 
 from stream_protocol.session.transcript._awaited_calls import AWAITED_KEY, has_awaited, update_awaited

@@ -1,4 +1,6 @@
-"""Stores in the session's state which calls wait for the client. The list of chats reads the state, but no events."""
+"""Stores a list of the calls that wait for the client in the session's state. The list of chats needs this, because it
+reads no events.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ def update_awaited(event: Event, state: Mapping[str, Any]) -> None:
     """Find the calls that wait for the client after an event. If the event changes these calls, write the new value of
     the state key ``AWAITED_KEY`` to the event. The event must not be stored yet.
 
-    ``state``: the session's state before the event. An event with a rewind is not changed, because ADK itself restores
-    the earlier state.
+    ``state``: the session's state before the event. If the event is a rewind, it is not changed, because ADK itself
+    restores the earlier state.
     """
     facts = read(event)
     if facts.is_fragment or facts.reports_a(Rewind):
@@ -49,7 +51,7 @@ def has_awaited(state: Mapping[str, Any]) -> bool:
 def _after(before: _Awaited, facts: EventFacts) -> _Awaited:
     """Return the calls that wait for the client after an event, as the value of ``AWAITED_KEY``.
 
-    A user message ends the wait of all earlier calls, because nobody can answer them any more. If a model repeats a
+    After a user message, earlier calls no longer wait, because nobody can answer them any more. If a model repeats a
     call, the new call replaces the old call. A new approval request replaces the old request for the same call.
     """
     awaited = [] if facts.is_user_message else [*before]

@@ -1,7 +1,7 @@
 """Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes the data.
 
-Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
-the run, but this module only reads the copy on the user's event.
+ADK gets data about a request, such as the message id, in the run config. ADK copies this data to every event of the
+run. This module reads only the copy on the user's event.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class TakenInMessage:
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the steering message that the event contains; ``None`` if there is none."""
+        """Return the steering message (sent while the agent worked) that the event contains; ``None`` if there is
+        none.
+        """
         return EventMetadata.of(event).steering
 
 
@@ -131,15 +133,16 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if the user event with this data comes from a run other than ``mark``. Compares the idempotency
-        keys, and the ids of the runs' records. A client may repeat a request, so equal keys are not enough.
+        """Return True if another run than ``mark`` has stored the user event with this data. Compares idempotency keys
+        and record ids. Equal keys are not enough, because a client may repeat a request.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return this data as the ``custom_metadata`` of an event. ``others``: metadata of other programs, which is
-        added to the result. Returns ``None`` if there is no data at all."""
+        """Return this data as the ``custom_metadata`` of an event. ``others``: metadata of other programs, to be added
+        to the result. Returns ``None`` if there is no data at all.
+        """
         stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
@@ -150,17 +153,23 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``. For most events, this is faster than ``EventMetadata.of``."""
+    """Return the ids of the stored events that ``event`` hides from the client (``EventMetadata.hidden_events``). For
+    most events, this is faster than ``EventMetadata.of``.
+    """
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``. For most events, this is faster than ``EventMetadata.of``."""
+    """Return the id of the stored event that the client was shown directly after this event; ``None`` if the client was
+    shown the events in their stored order.
+
+    For most events, this is faster than ``EventMetadata.of(event).before``.
+    """
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
 def shown_event(event: Event) -> Event:
-    """Return the event as the client received it."""
+    """Return the event with the content that the client received."""
     if not {"told", "streamed"} & _stored_on(event).keys():
         return event
     metadata = EventMetadata.of(event)
@@ -171,8 +180,8 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """Return two values: the steering message that starts to wait with this event, and the id of a message that stops
-    waiting with this event. Both can be ``None``.
+    """Return two values. The first is the steering message that begins to wait with this event, or ``None``. The second
+    is the id of the steering message that stops waiting with this event, or ``None``.
 
     A steering message (sent while the agent works) waits until a model call reads the message, or until the message
     begins a turn.
@@ -186,7 +195,9 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``. For most events, this is faster than ``EventMetadata.of``."""
+    """Return the ids of the steering messages (sent while the agent worked) that the rewind after this event keeps:
+    ``EventMetadata.kept_steering``. For most events, this is faster than ``EventMetadata.of``.
+    """
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
@@ -196,8 +207,8 @@ def is_appended(event: Event) -> bool:
 
 
 def stored_error_text(response: Sequence[Event]) -> str | None:
-    """Return the error text that the client received at the end of a response; ``None`` if the run did not fail or the
-    text is not stored. ``response``: the stored events.
+    """Return the error text that the client received at the end of a response. Return ``None`` if the run did not fail,
+    or if the text is not stored. ``response``: the stored events.
     """
     if not response or not is_failure(response[-1]):
         return None

@@ -1,11 +1,11 @@
 """Converts a stored session to turns. The events of a turn have the content that the client received.
 
 A *turn* is a user message and all of the agent's replies to it. The replies form one assistant message. Answers to the
-agent's calls do not begin a new turn. A *response* has the events for one request: for the user's message, or for
-answers to calls.
+agent's calls do not begin a new turn. A *response* contains the events that answer one request. The request contains
+the user's message, or answers to calls.
 
-The id of the assistant message is the id of its invocation. In task mode, an agent may reply to a later user message in
-the same invocation. In this case, the id ends in ``.2``, ``.3``…
+The id of the assistant message is the id of its invocation. In task mode, one invocation may have several assistant
+messages. From the second message on, the id ends in ``.2``, ``.3``…
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Turn:
 
     @property
     def invocation_id(self) -> str:
-        """The id of the turn's first invocation. A rewind to this invocation removes the turn and all later turns."""
+        """The id of the turn's first invocation. A rewind to this invocation removes this turn and all later turns."""
         return self.stored[0].invocation_id
 
     @property
@@ -134,7 +134,7 @@ class Turn:
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message, and the events of the run that this message started, as the client received them."""
+        """The user's message, and the events of the run that replied to it, as the client received them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
@@ -188,8 +188,9 @@ class Transcript:
     """The conversation of a session. A ``Transcript`` is immutable."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``events``: the stored events. ``call_ids``: the ``toolCallId`` of each earlier call, if ``events`` are only
-        the end of a session."""
+        """``events``: the stored events. ``call_ids``: if ``events`` are only the end of a session, the ``toolCallId``
+        of each earlier call.
+        """
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. After speech in a live run, the user event has the transcription as its
         content."""
@@ -213,8 +214,9 @@ class Transcript:
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn; ``None`` if the agent began this turn, or if there is no turn. The client can answer only
-        calls of the newest turn."""
+        """The newest turn, if it begins with a user message; otherwise ``None``. The client can answer only calls of
+        this turn.
+        """
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
@@ -241,8 +243,9 @@ class Transcript:
         )
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the newest turn in which a run has read the steering message ``client_id``; ``None`` if there is
-        none."""
+        """Return the newest turn in which a run has read the steering message ``client_id`` (sent while the agent
+        worked). Return ``None`` if there is none.
+        """
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
@@ -255,8 +258,8 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed a message with one of these ids, and the chat does not contain the
-        message now.
+        """Return True if a rewind has removed a message with one of these ids, and the message has not come back to the
+        chat.
         """
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
@@ -268,7 +271,7 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """The steering messages of a session, which the user sent while the agent worked. ``stored``: all events.
+    """The steering messages of a session: messages that the user sent while the agent worked. ``stored``: all events.
     ``current``: the events that no rewind has removed.
 
     The event directly before a rewind lists the steering messages that the rewind keeps. After the rewind, these
@@ -291,7 +294,9 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that wait again after a rewind: id of the event with the rewind -> the messages."""
+    """Return the steering messages (sent while the agent worked) that wait again after a rewind. The keys of the result
+    are the ids of the events with the rewinds.
+    """
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)

@@ -1,13 +1,13 @@
 """Reads a conversation twice. The first reading finds the events that the client received, and their order. The second
 reading assigns each event to a message.
 
-The first reading (``FirstReading``) finds events that change the events stored before them. For example, an event can
-remove (rewind) earlier events, hide them, or belong before them. Some events belong to no run, such as a state update
-by a monitor. The message of such an event is known only from the events around it.
+The first reading (``FirstReading``) finds events that affect earlier events. For example, an event can remove (rewind)
+earlier events, hide them, or belong before them. Some events belong to no run, such as a state update by a monitoring
+job. The events around such an event show to which message it belongs.
 
 The second reading (``TranscriptReader``) takes the events in the order in which the client received them.
-``Transcript`` and the package ``recording`` use ``TranscriptReader``. In a recording, a continued response can have a
-new invocation id, and user events can be missing.
+``Transcript`` and the package ``recording`` use ``TranscriptReader``. In a recording, the invocation id can change
+within a message, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ class AppliedRewind(NamedTuple):
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. The rewind removes all events from the first event of the invocation up to the last
-    event before the rewind. Other rewinds among these events are also removed. ADK removes the same events from the
-    model's prompt.
+    A rewind names an invocation. It removes all events from the first event of this invocation up to the rewind, and
+    also other rewinds among these events. ADK removes the same events from the model's prompt.
     """
 
     def __init__(self) -> None:
@@ -145,9 +144,10 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Find requests for approvals and credentials that must be moved. If a call waits for the user, its tool
-        response is a placeholder. A request that comes after such a response is moved before the event with the
-        response."""
+        """Find requests for approvals and credentials that must be moved. While a call waits for the user, its tool
+        response is a placeholder. If the request comes after the placeholder, it is moved before the event with the
+        placeholder.
+        """
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -164,14 +164,16 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The events that are hidden from the client, removed by a rewind, or moved. Complete after all events have
-        been added."""
+        """The events that are hidden from the client, removed by a rewind, or moved. The result is complete only after
+        all events have been added.
+        """
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations whose first content is from an agent. An invocation that ran during another invocation
-        is left out."""
+        """The ids of invocations whose first content is from an agent. Omits invocations that ran during another
+        invocation.
+        """
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -208,10 +210,10 @@ class EventRole(Enum):
 class TranscriptReader:
     """Finds the role of each event in the conversation.
 
-    - A user message begins a turn. If user events are missing, a new invocation begins a turn, unless a call of the
-      newest message waits for an answer.
-    - Any other user event begins a new response. If the event with the user's approval is missing, the result of the
-      approved call begins a new response.
+    - A user message begins a turn. If user events are missing, a new invocation begins a turn. But if a call of the
+      newest message waits for an answer, the new invocation continues this message.
+    - Any other user event begins a response. If the event with the user's approval is missing, the result of the
+      approved call begins the response.
     - All other events belong to the newest response.
     """
 
@@ -262,7 +264,7 @@ class TranscriptReader:
         """Begin a turn that has a ``TurnRecord`` in a recording. ``continues``: True if the turn continues the newest
         message.
 
-        ``earlier_ids``: if the turn removes other turns, the ``toolCallId`` of each call that stays in the chat;
+        ``earlier_ids``: the ``toolCallId`` of each call that stays in the chat, if the turn removes other turns;
         otherwise ``None``.
         """
         self._has_turns = True
@@ -283,12 +285,13 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """Record that the newest response has ended. The agent's next event begins a message. But if this event shows
-        that the user has approved a call, the event begins a response in the newest message."""
+        """Record that the newest response has ended. The agent's next event then begins a new message. Exception: if
+        this event is the result of an approved call, it begins a response in the newest message.
+        """
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Take the next stored event, and yield the events to pass to ``read``. Usually, this is only the given event.
+        """Take the next stored event, and yield the events to pass to ``read``. This is usually the event itself.
 
         Nothing is yielded for an event that a rewind removed. A moved event is yielded at its new position, and not
         again at its stored position.
@@ -367,6 +370,7 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """Return the id of an assistant message. ``number``: the position of the message among the assistant messages of
-    the invocation, from 1. The invocation id may be empty."""
+    """Return the id of an assistant message. ``number``: 1 for the first assistant message of the invocation, 2 for the
+    second. The invocation id may be empty.
+    """
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

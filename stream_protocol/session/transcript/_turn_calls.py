@@ -1,8 +1,7 @@
 """Reads the calls of a turn and their answers from stored events.
 
-The client answers long-running calls: calls of client tools and of ``adk_request_input``. The client also answers calls
-that need approval. For a call that needs approval, ADK adds a call of ``adk_request_confirmation``. The id of this
-added call is the approval id.
+The client answers calls of client tools and of ``adk_request_input``, and calls that need approval. If a call needs
+approval, ADK adds a call of ``adk_request_confirmation``. The id of the added call is the approval id.
 
 This module and the converter both use ``KnownCalls``, so a call gets the same ``toolCallId`` in both.
 """
@@ -77,20 +76,18 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. A call whose tool has already run without an answer does not
-        count.
-        """
+        """True if the client must still answer the call. False if the tool has already run without an answer."""
         return self.kind is not None and self.is_pending and self.known.is_open
 
     @property
     def is_pending(self) -> bool:
-        """True if the call has no response. An approval request that a newer request has replaced does not count."""
+        """True if the call has no response. False for an approval request that a newer request has replaced."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def lacks_result(self) -> bool:
-        """True if a call of the agent's own tools has no response. A call whose result may come in a later turn does
-        not count.
+        """True if this is a call of the agent's own tools and has no response. False if the result may come in a later
+        turn.
         """
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
@@ -110,13 +107,14 @@ class StoredCall:
 
     @property
     def reply_id(self) -> str:
-        """The call id that ADK needs in a response. For an approval request, this is the id of
-        ``adk_request_confirmation``. The id is not always unique in the chat."""
+        """The call id that a response to ADK must have. For an approval request, this is the id of the call of
+        ``adk_request_confirmation``. It is not always unique in the chat.
+        """
         return self.call.id or ""
 
     @property
     def tool_call_id(self) -> str:
-        """The ``approvalId`` or ``toolCallId`` in the client's answer."""
+        """The id in the client's answer: ``approvalId`` for an approval request, otherwise ``toolCallId``."""
         return self.reply_id if self.kind is CallKind.APPROVAL else self.known.id
 
     @property

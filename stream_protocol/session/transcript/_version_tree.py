@@ -3,9 +3,9 @@
 User messages form a tree: the parent of a message is the user message before it. Messages with the same parent are
 versions of one message.
 
-A rewind removes the events of an invocation and all later events from the chat, but not from the store. A second rewind
-can remove the first rewind, by naming the first rewind's invocation. The messages that the first rewind removed then
-come back.
+A rewind removes the events of an invocation and all later events from the chat, but not from the store. If a second
+rewind names the invocation of the first rewind, it removes the first rewind. The messages that the first rewind removed
+then come back.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ class VersionTree:
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation that a rewind must name to restore a removed message; ``None`` if no rewind can restore
-        it. The rewind also restores the messages that were removed together with this message."""
+        """Return the id of an invocation: a rewind to it restores a removed message. Return ``None`` if no rewind can
+        restore the message. The rewind also restores the messages that were removed together with this message.
+        """
         return self._last_rewinds[number].invocation_id
 
     def _read(self, events: Iterable[EventFacts]) -> int:
@@ -96,7 +97,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Mapping: number of a removed message -> the last rewind that removed the message."""
+        """Return a dictionary from the number of each removed message to the last rewind that removed it."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -131,8 +132,8 @@ def message_versions(transcript: Transcript) -> list[MessageVersions]:
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the invocation that a rewind must name to restore this version of a user message. ``None`` if the version
-    is already in the chat. The rewind also restores the messages that were removed together with the version.
+    """Return the id of an invocation: a rewind to it restores this version of a user message. Return ``None`` if the
+    version is already in the chat. The rewind also restores the messages that were removed together with the version.
 
     Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
     """
@@ -167,7 +168,9 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a user message's id from the client, and its texts. Both stay equal if only the reply was regenerated."""
+    """Return a user message's id from the client, and its texts. Two versions have the same id and texts if only the
+    reply was regenerated.
+    """
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

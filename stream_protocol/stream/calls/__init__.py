@@ -1,4 +1,4 @@
-"""Tool calls of a message.
+"""The tool calls of an assistant message, and the chunks that show them in the client.
 
 Where to change what:
 

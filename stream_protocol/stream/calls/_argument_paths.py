@@ -1,7 +1,7 @@
 """Parse the JSON paths of streamed arguments, and find the tool of a streamed call that has no name yet.
 
 Some models send the tool's name only in the last partial event of a call, but a client needs the name first. If only
-one tool in ``tool_schemas`` has parameters for the streamed paths, the call belongs to this tool.
+one tool in the option ``tool_schemas`` has all parameters that were streamed so far, the call belongs to this tool.
 """
 
 import re
@@ -54,7 +54,7 @@ class ToolGuess:
         """Add the JSON paths of newly streamed arguments. Returns the tool's name if only one tool is possible;
         otherwise ``None``.
 
-        ``schemas``: name of a tool -> JSON schema of its parameters.
+        ``schemas``: a dictionary from a tool's name to the JSON schema of its parameters.
         """
         new = {*paths} - self._paths
         if not new:

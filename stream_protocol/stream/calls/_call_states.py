@@ -6,7 +6,7 @@ from typing import Literal
 
 
 class CallState(IntEnum):
-    """The state of a tool call, ordered by progress."""
+    """The states of a tool call. A later state has a greater number."""
 
     UNNAMED = 0
     """The tool's name is unknown, so no chunk was sent."""

@@ -1,7 +1,7 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the call's state in the client, and also
-finds the call to which a streamed fragment belongs.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` also knows the state of each call in the
+client, and finds the call to which a streamed fragment belongs.
 
 ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
 fragment with a new ``adk-`` id may continue the newest unfinished call. If the model itself sends ids, a new id always
@@ -39,7 +39,7 @@ _ADK_ID = "adk-"
 
 
 class CallRegistry:
-    """All tool calls of a message, in order. ``ids``: the client ids of all calls in earlier messages."""
+    """All tool calls of a message, in order. ``ids``: the ``toolCallId`` of each call in earlier messages."""
 
     __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
@@ -58,7 +58,7 @@ class CallRegistry:
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
-        """Add a call with a new client id. ``name``: the tool's name; empty if unknown."""
+        """Add a call with a new ``toolCallId``. ``name``: the tool's name; empty if unknown."""
         return self._add(self.known.new(adk_id, speaker, name), provider_executed=provider_executed)
 
     def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
@@ -70,7 +70,7 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` of a call. Creates the ``ToolCall`` if necessary."""
+        """Return the ``ToolCall`` for the call ``known``. Creates the ``ToolCall`` if necessary."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
@@ -94,7 +94,9 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a new call."""
+        """``fragment`` is a streamed part of a call with an unknown id. Return the call that it continues; ``None`` if
+        it begins a new call.
+        """
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]
@@ -120,7 +122,7 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call of the agent ``speaker`` with this ADK id; ``None`` if there is none."""
+        """Return the newest call with this ADK id from the agent ``speaker``; ``None`` if there is no such call."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
@@ -145,17 +147,18 @@ class CallRegistry:
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the running call whose tool has made the agent ``speaker`` fail; ``None`` if this is not certain.
+        """The agent ``speaker`` has failed because a tool raised an exception. Return the call of this tool; ``None``
+        if this is not certain.
 
         ADK's failure event does not name the call. So the result is certain only if the agent has a single unfinished
-        call. A call that waits for the client also counts, because its tool can raise.
+        call. Calls that wait for the client are also unfinished calls, because their tools can raise exceptions.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Write a request to approve the call. A call that already had a result then counts as unfinished."""
+        """Write a request to approve the call. If the call already had a result, it is unfinished again."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

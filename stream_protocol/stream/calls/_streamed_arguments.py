@@ -11,7 +11,7 @@ The three classes have these methods:
   complete the JSON, it returns ``None``. Then the client uses the input of the complete call.
 - ``so_far`` returns the arguments so far, for a call that ends early.
 
-After a fragment that cannot be appended, all later fragments are ignored.
+If a fragment cannot be appended to the text, all later fragments are ignored.
 """
 
 from collections.abc import Sequence
@@ -160,8 +160,8 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """Return the text to write inside the unfinished string. The first half of a surrogate pair is written only
-        together with the second half.
+        """Return the text to write inside the unfinished string. The first half of a surrogate pair is held back until
+        the second half comes.
         """
         if not fragment.will_continue:
             return self._end_string(text)
@@ -177,10 +177,10 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return only the new part of ``text``, for a string that so far ends in the first half of a surrogate pair.
+        """The string so far ends in the first half of a surrogate pair. Return only the new part of ``text``.
 
-        Together with the second half, ADK's ``_JsonPathTracker`` sends the whole string again. The repeated text is
-        left out.
+        When the second half comes, ADK's ``_JsonPathTracker`` sends the whole string again. The result omits the
+        repeated text.
         """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
@@ -238,8 +238,8 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the JSON text that the object or array at ``depth`` still lacks. Returns ``None`` if its value so far,
-        ``sent``, contradicts its complete value, ``final``.
+        """Return the JSON text that is missing at the end of the object or array at ``depth``. ``sent``: its value so
+        far. ``final``: its complete value. Returns ``None`` if ``final`` does not begin with ``sent``.
         """
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
@@ -312,7 +312,7 @@ class GrowingText:
     """Builds the JSON text of a call's streamed arguments, if each partial event contains all arguments so far in
     ``args``.
 
-    Text that may still change is not returned yet: closing brackets and quotes, and a number at the end.
+    Text at the end that may still change is held back: closing brackets and quotes, and a number.
     """
 
     def __init__(self) -> None:
@@ -332,7 +332,7 @@ class GrowingText:
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
         """Return the JSON text that ``arguments`` add. ``arguments``: all arguments so far, as plain JSON.
 
-        ``streaming``: False if no partial event follows. For a call that comes in a single event, the result is empty.
+        ``streaming``: False if no partial event follows. If the call comes in a single event, the result is empty.
         """
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
@@ -364,7 +364,7 @@ def _canonical(arguments: dict[str, Any]) -> str:
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the arguments' JSON text, up to the point from which later arguments can change the text."""
+    """Return the beginning of the arguments' JSON text: the part that later arguments cannot change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

@@ -1,8 +1,7 @@
 """A tool call of a message: its state, and the chunks that change the call in the client.
 
-Only this module changes the state of a call, by the table ``TRANSITIONS``. For a transition that is not in the table, a
-method raises ``StreamProtocolError`` and changes nothing. Callers first check ``is_open``, ``is_settled`` or
-``is_shown``.
+Only this module changes the state of a call, by the table ``TRANSITIONS``. If the table does not allow a change, the
+method raises ``StreamProtocolError`` and changes nothing. So check ``is_open``, ``is_settled`` or ``is_shown`` first.
 
 A hidden call is a call that the client does not get. Its state changes by the same table, but it writes no chunks.
 """
@@ -93,23 +92,23 @@ class ToolCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the user, the client or another system can answer the call now. Before the approval request is
-        written, an approval cannot be answered.
+        """True if the user, the client or another system can answer the call now. If the call needs approval, this is
+        False until the approval request is written.
         """
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an error or a denial. A preliminary output also counts, if the final output
-        comes in a later response.
+        """True if the call has an output, an error or a denial. Also True if the call has a preliminary output, and the
+        final output comes in a later response.
         """
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
         """Return True if ``fragment`` continues this call, and False if it begins a new call of the same tool.
 
-        The fragment must have a tool name and an unknown id. A call whose newest fragment had no ``will_continue`` is
-        never continued.
+        The fragment must have a tool name and an unknown id. A call can continue only if its newest fragment had
+        ``will_continue``.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -160,7 +159,7 @@ class ToolCall:
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
         """Return the tool's name if only one tool has parameters for all arguments so far; otherwise ``None``.
 
-        ``schemas``: name of a tool -> JSON schema of its parameters.
+        ``schemas``: a dictionary from a tool's name to the JSON schema of its parameters.
         """
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
@@ -212,7 +211,7 @@ class ToolCall:
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a streamed call whose complete function call never came."""
+        """End a streamed call, because its complete function call has not come."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -254,7 +253,7 @@ class ToolCall:
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
         """Store the user's answer to the approval request. ``write_response``: True to also write the answer as a
-        chunk. Only v7 clients accept this chunk.
+        chunk, which only v7 clients accept.
         """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
@@ -272,7 +271,7 @@ class ToolCall:
     def await_credential(self, *, lacking: bool = False) -> None:
         """Record that the call waits for a sign-in, or for the user's answer to a workflow node inside the call.
 
-        ``lacking``: True if the tool itself has reported that it needs a credential.
+        ``lacking``: True if the tool has itself reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
@@ -321,7 +320,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a call that the client did not get to its first state. After that, the chunks of the call can be
+        """Reset a hidden call (the client has not got it) to its first state. After that, the chunks of the call can be
         written.
         """
         self.state = self._next("reveal")

@@ -6,8 +6,8 @@ Where to change what:
 - ``_chunk_schema``: checks chunks.
 - ``_reducer``: applies chunks to a message, and raises the errors that the client would raise.
 - ``_tool_parts``: applies chunks of tool calls.
-- ``_auto_send``: predicts if the client automatically sends the message again.
-- ``_closing``: closes a stream whose server process has died.
+- ``_auto_send``: predicts if a client automatically sends its last message again.
+- ``_closing``: writes the end of a stream if the server process has died.
 """
 
 from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again, may_resend

@@ -1,7 +1,8 @@
 """Predict if the client automatically sends its last message again (``sendAutomaticallyWhen``).
 
-The client calls the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
-There are three common predicates:
+``sendAutomaticallyWhen`` is a predicate: a function of the app that returns true if the client must send. The client
+calls it after a response (see ``may_resend``), and after the user or the app answers a call. There are three common
+predicates:
 
 - ``last-assistant-message-is-complete-with-tool-calls.ts`` of ``vercel/ai`` checks the parts after the last
   ``step-start``.
@@ -35,7 +36,7 @@ def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
 
     ``ending``: the type of the chunk that ended the response; ``None`` if no chunk ended it. The client calls the
     predicate after an ``abort`` chunk, but not after its own ``stop()``. After the finish reason ``interrupted``,
-    ``ai@7`` does not call the predicate, and ``ai@6`` fails.
+    ``ai@7`` does not call the predicate. ``ai@6`` fails on this finish reason.
     """
     return ending != "error" and finish_reason != "interrupted"
 
@@ -76,14 +77,14 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """Return True if a part has an approval response. Vercel's chatbot template then sends the message again, and so do
-    apps that send both approvals and denials.
+    """Return True if a part has an approval response. Vercel's chatbot template then sends the message again. Other
+    apps do the same, so that the server also gets denials.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if this response would make a client with a common predicate send its message again, in an endless
+    """Return True if a client with a common predicate would send its message again after this response, in an endless
     loop.
 
     ``response``: SSE events with one chunk each. ``continued``: the message that the response continues, as the client
@@ -125,8 +126,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a message that ``is_sent_again`` needs: the last ``step-start``, and some of the calls.
 
-    All calls that ``chunks`` change are included. Of the other calls, one call of each kind is included. Calls are of
-    one kind if their states and flags are equal, and they are on the same side of the last ``step-start``.
+    Yields each call that ``chunks`` change. From the other calls, yields only one of each kind, to save time. Two calls
+    are of one kind if their states and flags are equal, and both are before or both are after the last ``step-start``.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -148,5 +149,5 @@ def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True for a call with a final output or an error. As in the client, a denied call does not count."""
+    """Return True for a call with a final output or an error. Return False for a denied call, like the client."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

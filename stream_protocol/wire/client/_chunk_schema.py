@@ -1,7 +1,7 @@
 """The client's schema for chunks. The client checks each chunk before its reducer applies the chunk.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with zod
-4.4 and later. A required key must be present, even if any value is valid. ``null`` counts as a value. Unknown keys are
+4.4 and later. A required key must be present, even if its value may be anything, such as ``null``. Unknown keys are
 allowed.
 """
 

@@ -18,7 +18,7 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
     contain the stream's last chunk.
 
     ``unanswered``: the error text for calls that ran in the dead server process. ``past``: chunks of the message that
-    the response continues. Calls of this message that wait for the client are not ended.
+    the response continues. If calls of this message wait for the client, they are not ended.
     """
     stream = _UnfinishedStream()
     try:

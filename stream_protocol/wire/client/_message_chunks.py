@@ -1,12 +1,14 @@
-"""Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
+"""Convert a message to chunks. From these chunks, a client builds the same message. So this is the inverse of the
+client's reducer.
 
 The chunks are valid for all clients of the major version, so ``toolMetadata``, ``inputEncoding`` and
 ``resultProviderMetadata`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an
 approval. Chunks cannot express a file's name or a part of an unknown type. A text without a ``state`` gets the state
 ``done``.
 
-For v6, chunks cannot express the user's answer to an approval request. So the answer and the request are left out, and
-``approval-responded`` becomes ``input-available``. The request alone would show the approval buttons again.
+For v6, chunks cannot express the user's answer to an approval request. So both the request and the answer are left out,
+and the state ``approval-responded`` becomes ``input-available``. If only the answer were left out, the client would
+show the approval buttons again.
 """
 
 from typing import Any, cast

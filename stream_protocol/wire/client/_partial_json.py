@@ -2,7 +2,7 @@
 
 The text is cut after the last usable character, and the missing ends of strings, arrays and objects are added. Then the
 result is parsed. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at
-``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial JSON would return values that differ from the client's.
+``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial JSON return other values than the client.
 """
 
 from collections.abc import Callable, Mapping
@@ -78,8 +78,8 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begin a value, if a value can begin with this character. ``after``: the state of the surrounding array or
-        object after the value.
+        """Begin a value, if a value can begin with this character. ``after``: the state of the scan after the value, in
+        the surrounding array or object.
         """
         inner: _State
         match char:

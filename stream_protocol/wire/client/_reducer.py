@@ -3,8 +3,8 @@
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, and the schema
 check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
-The client parses the input of a tool call again after each delta. This reducer joins deltas only at the end of a part
-or when ``message`` is read, so the time is linear.
+The client parses the input of a tool call again after each delta. This reducer joins deltas only at the end of a part,
+or when ``message`` is read. So it takes linear time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -128,8 +128,8 @@ class MessageReducer:
 
     ``message``: the assistant message that the response continues. The reducer changes only a copy. ``message_id``: the
     id of a new message until a ``start`` chunk sets another id. ``replay``: True if the response repeats a stream from
-    its beginning. In this case, the first ``start`` chunk removes all parts of the message. A later ``start`` chunk
-    with a different id does the same.
+    its beginning. Then the first ``start`` chunk removes all parts of the message, and so does a later ``start`` chunk
+    with a different id.
     """
 
     def __init__(
@@ -337,9 +337,9 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 def merge_metadata(base: Any, overrides: Any) -> Any:
     """Return ``base`` merged with ``overrides``, as the client's ``util/merge-objects.ts`` merges ``messageMetadata``.
 
-    Nested objects are merged. Any other nested value is replaced. If an argument itself is a list, its indexes count as
-    keys. If one argument is ``None``, the result is the other argument. The arguments are not changed. Raises
-    ``ClientStreamError`` (``TypeError``) if ``base`` is neither an object nor a list.
+    Nested objects are merged, too. Any other nested value is replaced. If ``base`` or ``overrides`` is a list, its
+    indexes are used as keys. If one argument is ``None``, the result is the other argument. The arguments are not
+    changed. Raises ``ClientStreamError`` (``TypeError``) if ``base`` is neither an object nor a list.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides

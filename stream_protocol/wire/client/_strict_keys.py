@@ -19,8 +19,8 @@ def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractS
     """Return the keys that the oldest supported client of this major version refuses in a chunk. The chunk must have a
     known type.
 
-    For v7, keys that only later clients use are not returned, because the oldest supported client (7.0.32) is not
-    strict.
+    For v7, the result does not contain keys that only later clients use: the oldest supported client (7.0.32) ignores
+    them.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

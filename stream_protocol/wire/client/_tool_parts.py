@@ -3,9 +3,9 @@
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` in the client is absent here.
 
-For a chunk with input, the client searches for the call in the current step. If the step lacks the call, the client
-adds a part. A static and a dynamic call never share a part. For a result, a denial or an approval request, the client
-also searches the earlier steps. If no step has the call, the client fails.
+For a chunk with input, the client searches the current step for a part of the call. If there is none, the client adds a
+part. A static call (``tool-NAME``) and a ``dynamic-tool`` call never share a part. For a result, a denial or an
+approval request, the client also searches earlier steps, and fails if it finds no part.
 """
 
 from bisect import bisect_left
@@ -123,7 +123,9 @@ class ToolParts:
         return None
 
     def reset_step(self) -> list[MutablePart]:
-        """Remove and return the parts of the current step. Afterwards, no streamed input can continue."""
+        """Remove and return the parts of the current step. After this, deltas for the inputs in this step are
+        errors.
+        """
         self._calls.clear()
         self._stale.clear()
         begin = step_start(self._parts)

@@ -3,7 +3,7 @@
 Where to change what:
 
 - ``_statements``: the SQL statements, and the tables.
-- ``_connections``: connections and ``NOTIFY``.
+- ``_connections``: connections, and messages between workers (``NOTIFY``).
 - ``_turns``: the queue in which statements wait for a connection.
 - ``_batches``: collects the data of many runs for one statement.
 """

@@ -24,7 +24,7 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Collects items, and processes them in batches.
 
-    An item waits ``GATHER_SECONDS`` for more items, and until the previous batch is processed.
+    A batch begins ``GATHER_SECONDS`` after its first item was added, but not before the previous batch is processed.
 
     ``do``: function that processes the items of a batch, and returns the results in the same order. If ``do`` raises an
     exception, ``add`` raises it for each item. ``size``: function that returns the size of an item in bytes.

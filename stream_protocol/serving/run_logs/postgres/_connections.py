@@ -130,12 +130,12 @@ class Connections:
 
     @property
     def place(self) -> str:
-        """The address of the database without user name and password, and the prefix of the names in the database."""
+        """The address of the database, without user name and password, and the prefix of all names in the database."""
         return f"{self._where} {self._prefix}"
 
     @property
     def channels(self) -> str:
-        """The prefix of all ``NOTIFY`` channel names. The id of a worker follows the prefix."""
+        """The beginning of all ``NOTIFY`` channel names. The name of a channel is this text and the id of a worker."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
@@ -241,7 +241,9 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that they arrive, because some connection poolers do not deliver them."""
+        """Listen for messages from other workers. Send a message to this worker to check that messages arrive, because
+        some connection poolers do not deliver them.
+        """
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

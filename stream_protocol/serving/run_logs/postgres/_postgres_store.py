@@ -264,7 +264,7 @@ def _entries(row: Any) -> list[Entry]:
 class PostgresRunLog(SharedRunLog):
     """Stores responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
-    ``url``: the address of the database, ``postgresql://user:password@host:5432/database``, in asyncpg's form. The URL
+    ``url``: the address of the database for asyncpg, such as ``postgresql://user:password@host:5432/database``. The URL
     of ADK's ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. The URL must be the address of the
     server itself, or of a pooler in session mode. PgBouncer in transaction mode does not work, because it does not
     deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required.

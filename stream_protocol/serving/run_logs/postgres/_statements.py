@@ -1,13 +1,14 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` replaces this beginning with
-the prefix of the deployment. The tables:
+In these statements, all table names begin with ``adk_ui_stream``. The function ``named`` puts the prefix of the
+deployment in place of this beginning. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat has no active run.
   ``token`` is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a
-  second row, ``<chat> stopped``, with the id of the newest stop in ``request``. This row is never a lease.
-- ``logs``: a row for each run, with its oldest events, merged into longer events, and the earlier content of the
-  message (``past``).
+  second row, whose ``chat`` is ``<chat> stopped``. The column ``request`` of this row has the id of the chat's newest
+  stop. This row is never a lease.
+- ``logs``: a row for each run. The column ``events`` has the oldest events of the run, merged into longer events.
+  ``past`` has the content that the message had before this run.
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 - ``readers``: the other workers that read a run.
 - ``posts``: messages that requests at other workers send to a run, and the replies of the run.

@@ -16,8 +16,8 @@ class NoTurnError(Exception):
 
 
 class Turns:
-    """Lets ``count`` SQL statements use a connection at the same time. Urgent statements wait in front of
-    the others.
+    """Lets ``count`` SQL statements use a connection at the same time. In the queue, urgent statements come before all
+    others.
     """
 
     def __init__(self, count: int) -> None:

@@ -68,7 +68,7 @@ _WARNED: Final[set[str]] = set()
 
 
 class Commands:
-    """Executes commands in Redis. ``server``: a URL, or a client that the app has created and closes.
+    """Executes commands in Redis. ``server``: a URL, or a client. The app creates and closes the client.
 
     ``patience``: the maximum number of seconds for a command. Each method raises ``RunLogError`` if a command fails or
     takes longer. The constructor raises ``StreamProtocolError`` for an unusable URL or client.
@@ -95,8 +95,8 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. For a cluster only ``redis+cluster``, because the URL may name any node of the
-        cluster.
+        """The address of the database. The address of a cluster is ``redis+cluster`` without a host, because the URL
+        may name any node.
         """
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
@@ -121,7 +121,7 @@ class Commands:
         return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
 
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
-        """Executes a Lua script, and returns its reply: integers, bytes, and lists of these."""
+        """Executes a Lua script, and returns its reply: an integer, bytes, or a list."""
         script = self._redis.register_script(text)  # sends nothing; the call loads the script on servers that lack it
         return await self._wait_for(lambda: script(keys, arguments))
 
@@ -164,8 +164,8 @@ class Commands:
             logger.warning(EVICTION_WARNING, self._where, policy)
 
     async def _eviction_policy(self) -> str:
-        """Return the first ``maxmemory-policy`` that evicts keys; an empty string if there is none, or if the policy is
-        unknown.
+        """Return the setting ``maxmemory-policy`` if it lets Redis evict keys. Return an empty string if no server
+        evicts keys, or if the setting cannot be read.
         """
         redis = self._redis
         if isinstance(redis, RedisCluster):

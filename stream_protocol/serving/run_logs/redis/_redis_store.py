@@ -52,8 +52,8 @@ _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
 class RedisStore:
     """The connection of one worker to Redis. Implements ``RunStore``.
 
-    ``server``: a URL, or a client that the app has created and closes. ``patience``: the maximum number of seconds for
-    a command. Raises ``StreamProtocolError`` for an unusable URL, client or prefix.
+    ``server``: a URL, or a client. The app creates and closes the client. ``patience``: the maximum number of seconds
+    for a command. Raises ``StreamProtocolError`` for an unusable URL, client or prefix.
     """
 
     def __init__(self, server: str | Client, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -88,7 +88,9 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns, for each chat, the run that holds the lease of the chat. Needs one round trip to each server."""
+        """For each chat, returns its active run (the run that holds the lease of the chat). Needs one round trip to
+        each server.
+        """
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
@@ -174,8 +176,8 @@ class RedisStore:
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries from the Redis stream of the run. The id of an entry begins with the number of events up to
-        and including the entry.
+        """Returns entries from the Redis stream of the run. The first part of an entry's id is the number of events up
+        to the end of the entry.
         """
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
@@ -225,18 +227,18 @@ def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> Entry:
 class RedisRunLog(SharedRunLog):
     """Stores responses in Redis while they are written, so that every worker can resume and stop every run.
 
-    ``server``: a URL, or a client that the app has created and closes. URLs: ``redis://``, ``rediss://``, ``unix://``;
-    for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
+    ``server``: a URL, or a client. The app creates and closes the client. URLs: ``redis://``, ``rediss://``,
+    ``unix://``; for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     Each deployment in a Redis needs its own prefix.
-    ``lease``: time after which a dead worker's chats accept new runs. All workers must use the same value.
-    ``expiry``: time for which an ended run's events are kept.
+    ``lease``: how long the chats of a dead worker accept no new runs. All workers must use the same value.
+    ``expiry``: how long the events of an ended run are kept.
     ``bounds``: limits of each response: see ``LogBounds``.
 
-    Times are seconds. If two deployments use the same prefix, chats with equal app name, user id and chat id count as
-    one chat. A worker renews the lease of each of its runs. If a lease cannot be renewed for five sixths of ``lease``,
-    the run ends in an error.
+    Times are seconds. If two deployments use the same prefix, two chats with the same app name, user id and chat id
+    count as one chat. A worker renews the lease of each of its runs. If a lease cannot be renewed for five sixths of
+    ``lease``, the run ends in an error.
 
     No run starts while Redis is unreachable. Runs that have started survive an outage of less than a third of
     ``lease``. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or

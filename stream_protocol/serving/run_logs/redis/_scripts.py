@@ -3,22 +3,22 @@
 Keys of a chat (see ``ChatKeys``):
 
 - ``lease``: a hash with the active run of the chat. The key expires unless the worker of the run renews the lease.
-- ``token``: the newest fencing token: a number that grows with each run of the chat. The token outlives the lease. From
-  the token, a worker with an expired lease learns if a newer run has taken the chat.
-- ``log``: a Redis stream with the events of a run. The id of an entry is the number of events up to the end of the
-  entry.
-- ``head``: a hash with the number of events, and with the merged events that have replaced the oldest entries of the
-  stream.
-- ``readers``: a sorted set of the other workers that read a run. The score is the time until which a worker counts as a
-  reader.
-- ``stopped``: the id of the newest stop of the chat. The remaining time of the key shows when the chat was stopped.
+- ``token``: the newest fencing token, a number that grows with each run of the chat. The key expires later than the
+  lease. So a worker with an expired lease can find out if a newer run has taken the chat.
+- ``log``: a Redis stream with the events of a run. The id of an entry is the number of events before the entry plus the
+  events in it.
+- ``head``: a hash with the number of events, and with merged events. The merged events replace the oldest entries of
+  the stream.
+- ``readers``: a sorted set of the other workers that read a run. The score of a worker is the time at which its
+  registration as a reader ends.
+- ``stopped``: the id of the newest stop of the chat. The key expires a fixed time after the stop, so its remaining time
+  shows when the chat was stopped.
 - ``posts``: a hash of the messages that requests at other workers send to a run. Maps the id of a message to its
   content.
-- ``reply``: the reply of a run to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
+- ``reply``: the reply of a run to one of these messages. Only the scripts ``POST`` and ``REPLY`` use this key.
 
-If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After a script's first
-write, Redis refuses none of the script's commands. A script that must work in a full Redis therefore begins with a
-write that needs no memory.
+If Redis is full (``maxmemory``), it refuses commands that need memory. But after a script has written something, Redis
+refuses none of its commands. So a script that must work in a full Redis begins with a write that needs no memory.
 """
 
 from typing import Final
