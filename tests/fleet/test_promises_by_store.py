@@ -258,7 +258,7 @@ async def deaths(deployment: Deployment) -> dict[str, str]:
     stays_stopped = "two" not in await deployment.stored("killed-stopped")
     return (used if len(deployment.workers) > 1 else {}) | {
         "A run continues after its worker is killed": yes(finished),
-        "A finished tool is not repeated after its worker is killed": yes(ran["then"] == 1),
+        "A finished tool runs again after its worker is killed": yes(ran["then"] != 1),
         "An unfinished tool runs again after its worker is killed": "if it is idempotent" if ran["dig"] == 2 else "no",
         "A stopped run stays stopped after its worker is killed": yes(stays_stopped),
     }
