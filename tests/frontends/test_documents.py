@@ -444,7 +444,7 @@ class TestCommands:
 def shown(file: str, mark: str) -> list[list[str]]:
     """The arguments of each command of a block of ``adk-ui-stream`` commands."""
     lines = block(file, mark).replace("\\\n", "").splitlines()
-    commands = [shlex.split(line, comments=True) for line in lines]
+    commands = [command for line in lines if (command := shlex.split(line, comments=True))]
     assert {command[0] for command in commands} == {"adk-ui-stream"}
     return [command[1:] for command in commands]
 
