@@ -33,8 +33,8 @@ ROWS: Final = (
         "text",
         "`text-start`, `text-delta`, `text-end` for each continuous text of one author. An author is a "
         "combination of agent, branch and node. "
-        "`providerMetadata.adk` names the author. ADK's complete event repeats the streamed text, so "
-        "only text that was not streamed gives further chunks",
+        "`providerMetadata.adk` names the author. After the partial events, ADK sends a complete event, which repeats "
+        "the streamed text. Only its other text gives further chunks",
         "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
@@ -87,7 +87,7 @@ ROWS: Final = (
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
-        "reason for an approval",
+        "reason why a call needs approval",
         "[`reason`](approvals.md#say-why) and `approvalDescriptor` of `tool-approval-request`. Clients "
         "before `ai` 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
@@ -177,7 +177,7 @@ ROWS: Final = (
         "`abort`",
         "abort_in_text abort_at_once abort_in_call abort_in_tool approval_then_abort interrupted",
     ),
-    Row("unknown event or part", "no chunk. The log has a line", "unknown_part unknown_field"),
+    Row("unknown event or part", "no chunk. The converter logs a warning", "unknown_part unknown_field"),
 )
 
 HEAD: Final = """\

@@ -53,7 +53,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event. Removes the fields that ADK refuses from ``value``."""
+    """Convert JSON to an event. Removes from ``value`` the fields that ADK refuses."""
     for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
         warn(f"Ignored the field {location}, {_UNREADABLE}.")
         del location.container[location.key]

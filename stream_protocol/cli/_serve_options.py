@@ -98,7 +98,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: all hosts if a proxy signs users in or --host is not a loopback address, otherwise only localhost]",
+        "[default: only localhost; all hosts if other machines can reach --host, or a proxy sends the user's name]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -164,7 +164,7 @@ class ServeOptions:
     durable_url: str | None = _option(
         "--durable",
         metavar="URL",
-        help="Finish the runs of a dead worker, with DBOS: postgresql://user@host/db, sqlite:///runs.db.",
+        help="Database of DBOS, which finishes the runs of dead workers: postgresql://user@host/db or sqlite:///runs.db.",
     )
     record_folder: str | None = _option(
         "--record",
@@ -209,8 +209,8 @@ class ServeOptions:
         type=Pace(held=0.0),
         default="instant",
         show_default=True,
-        help="instant, recorded, a factor such as 4 or 0.5, or held. With held, each POST /__replay/CHAT/step sends "
-        "the next chunks.",
+        help="instant, recorded, a factor such as 4 or 0.5, or held. With held, each POST to /__replay/CHAT/step "
+        "lets the server send the chat's next chunks.",
     )
     audit_file: str | None = _in_file(
         name="audit",
@@ -239,7 +239,7 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that the built-in page's user sends during a response: queue, steer or interrupt. "
+        help="Effect of a message that is sent in the built-in page during a response: queue, steer or interrupt. "
         "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
@@ -259,7 +259,8 @@ class ServeOptions:
         help="With --run-log: seconds after which other workers take over the chats of a dead worker.  [default: 15]",
     )
     log_whole: tuple[str, ...] = _in_file(
-        multiple=True, help="With --log-format json: loggers whose messages are not shortened."
+        multiple=True,
+        help="Loggers whose records --log-format json writes whole, with arguments and exception texts.",
     )
     max_connections: int = _in_file(default=1000, help="Maximum number of open connections.", **_COUNT)
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)

@@ -79,8 +79,8 @@ def check(
     """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains one of these: an SSE capture; JSON
     chunks, one per line; ADK events in any form that `replay` reads. The FILE `-` is the standard input.
 
-    Or check a running server at URL, the chat endpoint to which `useChat` posts. The command sends about a hundred
-    requests, and model calls cost money.
+    With a URL, check a running server. URL is the chat endpoint to which `useChat` posts. The command sends about a
+    hundred requests, and model calls cost money.
     """
     if not targets:
         raise click.UsageError("Nothing to check: pass the URL of a chat endpoint, or FILE.")

@@ -84,7 +84,7 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name of the tool call, with which its result is stored.
+    """Return the name under which the result of the tool call is stored.
 
     The name is made from the arguments that the model has written, and not from ``args``. Callbacks may have changed
     ``args``, and the change may differ in each execution of the run.

@@ -49,8 +49,9 @@ def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
     """Return the findings of ``adk-ui-stream check`` for the chunks of the chat, as ``{"findings": […], "unchecked":
     0}``.
 
-    Each finding has the ``number`` of the entry to which it belongs. ``unchecked``: the number of responses that were
-    not checked. The beginning of their message is no longer in memory.
+    Each finding has a ``number``: the number of the entry (see ``newest_entries``) in which the problem was found. A
+    response is not checked if the beginning of its message is no longer in memory. ``unchecked``: the number of these
+    responses.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []

@@ -74,8 +74,8 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries before the first chunk that is not sent yet. ``chunks``: the number of sent
-    chunks.
+    """Return the number of entries before the next chunk to send. ``entries``: the entries of a turn; some of them are
+    chunks. ``chunks``: the number of sent chunks.
     """
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

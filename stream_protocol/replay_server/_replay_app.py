@@ -99,7 +99,7 @@ def parse_step(values: Mapping[str, Any]) -> StepRequest:
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
     """Return an ASGI app whose chat endpoint replays recordings.
 
-    ``POST /__replay/{id}/step`` sends the next chunks of a response that is played in steps (pace ``HELD``).
+    ``POST /__replay/{id}/step`` releases the next chunks of a response with the pace ``HELD``.
     ``allow_origins`` and ``page``: as in ``create_app``. The page suggests the first user text of each recording.
     """
 

@@ -319,8 +319,8 @@ class ChatService:
         Unfinished requests without a run, such as those for histories, can finish before the run log is closed.
 
         If the service was created with an agent or an ``App``, its toolsets and plugins are closed, too. A toolset or
-        plugin that another service still uses stays open. If it was created with a ``Runner``, the ``Runner`` stays
-        open. If only an agent of ``RunOverrides`` uses a toolset, this toolset stays open, too.
+        plugin that another service still uses stays open. A toolset that only the ``agent`` of a
+        ``RunOverrides`` uses also stays open. If the service was created with a ``Runner``, the ``Runner`` stays open.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

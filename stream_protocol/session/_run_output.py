@@ -54,7 +54,7 @@ class RunOutput:
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return the agent's events from ``add_earlier`` that this execution has not sent."""
+        """Return the agent's events that ``add_earlier`` received, but that this execution has not sent."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 

@@ -303,8 +303,9 @@ def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None
     """Raise ``ChatRequestError`` (422) if the sign-in in ``output`` does not belong to this credential request. An
     attacker could have started such a sign-in.
 
-    The answer must contain the OAuth ``state`` of the credential request. It is in the query of ``authResponseUri``, or
-    in the key ``state`` next to a code or a token. The answer must not change the redirect URI.
+    The answer must contain the OAuth ``state`` of the credential request. In an answer with an ``authResponseUri``, the
+    ``state`` is in the query of this URI. In an answer with a code or a token, it is the value of the key ``state``.
+    The answer must not change the redirect URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

@@ -67,7 +67,8 @@ class SchemaReader:
     def members(self, node: Node) -> Iterator[Node]:
         """Yield the members of a union, or the type itself if it is not a union.
 
-        If the type only has a name for another type, uses that type, unless it is an object type.
+        A named type stands for the type that it names, whose members are yielded. Exception: a named object type is
+        yielded itself.
         """
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):

@@ -29,8 +29,6 @@ TAKING_UP: Final = 3.0
 
 HEAD: Final = "| Promise | memory | Redis, PostgreSQL | with an engine |\n"
 
-NOTHING: Final = "\N{EN DASH}"
-
 TOOLS: Final = ("dig", "delve")
 """Those that are about to end when their worker dies. The first is declared idempotent."""
 
@@ -197,10 +195,12 @@ def yes(fact: bool) -> str:
 
 
 async def readers(deployment: Deployment) -> dict[str, str]:
+    """A reply continues without its client, in each store. So the table has no row for this."""
     async with AsyncExitStack() as stack:
         await deployment.begin(stack, "slow", "reloaded", seen="One")
     deployment.tool_log.open("reloaded")
-    return {"A reply continues after a client reloads or disconnects": yes(await deployment.says("reloaded", "two"))}
+    assert await deployment.says("reloaded", "two")
+    return {}
 
 
 async def neighbours(deployment: Deployment) -> dict[str, str]:
@@ -221,7 +221,7 @@ async def neighbours(deployment: Deployment) -> dict[str, str]:
     assert ends_here
     return {
         "Another worker can resume and stop the run": yes(resumes),
-        "A chat has one run at a time": "yes" if ends_there else "in this process",
+        "A chat has one run at a time": "yes" if ends_there else "only in this process",
     }
 
 
@@ -255,12 +255,11 @@ async def deaths(deployment: Deployment) -> dict[str, str]:
     assert finished == await deployment.says("killed-then", "done killed-then")
     usable = "after the lease expires" if deployment.is_shared else "after a restart"
     used = {"The user can continue the chat after its worker is killed": usable}
-    stays_stopped = "two" not in await deployment.stored("killed-stopped")
+    assert "two" not in await deployment.stored("killed-stopped")
     return (used if len(deployment.workers) > 1 else {}) | {
         "A run continues after its worker is killed": yes(finished),
-        "A finished tool is not repeated after its worker is killed": yes(ran["then"] == 1),
+        "A finished tool runs again after its worker is killed": yes(ran["then"] != 1),
         "An unfinished tool runs again after its worker is killed": "if it is idempotent" if ran["dig"] == 2 else "no",
-        "A stopped run stays stopped after its worker is killed": yes(stays_stopped),
     }
 
 
@@ -281,7 +280,7 @@ async def endings(deployment: Deployment) -> dict[str, str]:
 async def pauses(deployment: Deployment) -> dict[str, str]:
     row = "A worker that hung, and lost its chat to another worker, writes nothing more in this chat"
     if not deployment.is_shared:
-        return {row: NOTHING}
+        return {row: "not applicable"}
     async with AsyncExitStack() as stack:
         await deployment.begin(stack, "slow", "paused", seen="One")
         await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that

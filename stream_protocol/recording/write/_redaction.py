@@ -99,8 +99,8 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _newest_messages(messages: Any) -> Any:
-    """Return the messages without secrets. If they are too large for one search, the oldest messages, or some of their
-    parts, are left out."""
+    """Return the messages without secrets. If the messages together are too large for the search for secrets,
+    the oldest messages, or some parts of these messages, are left out."""
     search = Search()
     if not isinstance(messages, list):
         return search.clean(messages)

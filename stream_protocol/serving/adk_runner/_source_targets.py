@@ -206,8 +206,8 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the class of each target, in the order of the source. An imported target is included only if its name
-        is in ``USUAL_NAMES``.
+        """Return name -> class for the agents, apps and runners of the module, in the order of its code. An imported
+        object is included only if its name is in ``USUAL_NAMES``.
         """
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}

@@ -44,12 +44,12 @@ class ByteBudget:
         self._of_all = of_all
         self._single_fits = single_fits
         self._taken: Counter[str] = Counter()
-        """The counted bytes of each user's requests."""
+        """User id -> bytes that the user's requests hold now, counted as in ``taken``."""
         self._freed = asyncio.Event()
 
     @property
     def taken(self) -> int:
-        """The counted bytes of all requests."""
+        """The bytes that all requests together hold now. ``UNCOUNTED_BYTES`` of each request are not counted."""
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
@@ -67,7 +67,7 @@ class ByteBudget:
         return None
 
     def count(self, user_id: str, change: int) -> None:
-        """Add ``change`` to the user's counted bytes. ``change`` is negative for released bytes."""
+        """Add ``change`` to the bytes that the user's requests hold. ``change`` is negative for released bytes."""
         self._taken[user_id] += change
         if not self._taken[user_id]:
             del self._taken[user_id]

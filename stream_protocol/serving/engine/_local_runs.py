@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """The objects of a service that its durable runs use. Workers recover only runs of their own ``deployment``."""
+    """The objects that the durable runs of one service use. Workers recover only runs of their own ``deployment``."""
 
     engine: Engine
     runner: Runner

@@ -83,7 +83,7 @@ def create_app(
     ``page``: serve the built-in page.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``. With
     ``"attach": True``, the page first asks for a file.
-    ``while_busy``: the effect of a user's message that comes during a response: ``"queue"``, ``"steer"`` or
+    ``while_busy``: the effect of a message that is sent in the page during a response: ``"queue"``, ``"steer"`` or
     ``"interrupt"``.
 
     ``"queue"`` sends the message after the response. ``"steer"`` gives the message to the running agent.

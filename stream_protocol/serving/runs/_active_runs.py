@@ -50,8 +50,9 @@ class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
     ``chat_exists``: function that returns True if the session store of this deployment has the chat.
-    ``runs_are_recovered``: True if an engine recovers the runs of dead workers. Clients that read such a run must then
-    reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
+    ``runs_are_recovered``: True if an engine recovers the runs of dead workers. The clients that read a dead
+    worker's run are then disconnected, so that they reconnect. Methods raise ``ChatRequestError`` (503) if the run log
+    is unreachable.
     """
 
     def __init__(

@@ -76,7 +76,8 @@ class _WaitingEvents:
         await self._queue.join()
 
     def post(self, event: Event) -> None:
-        """Add an event that a tool or a nested agent has sent. If the queue is full, drop the data of tools."""
+        """Add an event that a tool or a nested agent has sent. If the queue is full, an event with a tool's data is
+        dropped."""
         if self._is_full and is_posted_data(event):
             if not self._has_dropped:
                 logger.warning("Data of a tool is not sent at once: the caller of `run_events` is too slow.")

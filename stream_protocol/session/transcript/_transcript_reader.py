@@ -192,7 +192,7 @@ def _has_settled_results(facts: EventFacts) -> bool:
 
 
 class EventRole(Enum):
-    """The role of an event in its conversation."""
+    """The role of an event in its conversation, such as the first event of a turn."""
 
     NEW_MESSAGE = auto()
     """The first event of a turn: the user's message, or the agent's first event if the agent began."""
@@ -208,7 +208,7 @@ class EventRole(Enum):
 
 
 class TranscriptReader:
-    """Finds the role of each event in the conversation.
+    """Finds the ``EventRole`` of each event. For example, the event begins a turn, or belongs to the newest response.
 
     - A user message begins a turn. If user events are missing, a new invocation begins a turn. But if a call of the
       newest message waits for an answer, the new invocation continues this message.
@@ -307,7 +307,7 @@ class TranscriptReader:
             yield facts
 
     def read(self, facts: EventFacts) -> EventRole:
-        """Return the role of the next event. Pass the events in the order in which ``place`` yields them."""
+        """Return the ``EventRole`` of the next event. Pass the events in the order in which ``place`` yields them."""
         if facts.reports_a(Compaction):
             return EventRole.BESIDE
         if not _is_of_conversation(facts):
