@@ -113,7 +113,7 @@ def test_a_failing_tool_shows_its_error_and_the_agent_goes_on(page: Page) -> Non
 def test_an_image_is_drawn(page: Page) -> None:
     say(page, "Draw the temperatures of Kyoto")
     expect(page.get_by_text("in each month")).to_be_visible()
-    page.wait_for_function("document.querySelector('img[data-picture]')?.naturalWidth > 0")
+    page.wait_for_function("() => document.querySelector('img[data-picture]')?.naturalWidth > 0")
     assert page.locator("img[data-picture]").count() == 1
 
 

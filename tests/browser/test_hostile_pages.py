@@ -72,7 +72,7 @@ def test_nothing_that_a_model_names_is_fetched_before_it_is_clicked(browser: Bro
         expect(page.get_by_role("button", name="Regenerate")).to_be_visible()
         expect(page.get_by_role("link", name="Show image from elsewhere.test")).to_have_count(2)
         expect(page.get_by_role("link", name="in", exact=True)).to_be_visible()  # not one link in another
-        page.wait_for_function("[...document.querySelectorAll('article img')].every((image) => image.complete)")
+        page.wait_for_function("() => [...document.querySelectorAll('article img')].every((image) => image.complete)")
         links = answers(page).get_by_role("link").evaluate_all(HREFS)
     assert {request for request in fetched if not request.startswith((f"{url}/", "data:"))} == set()
     assert f"{url}/6.png" in fetched

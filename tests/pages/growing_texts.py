@@ -43,8 +43,11 @@ def growing_texts(browser: Browser, texts: Sequence[str]) -> Iterator[Page]:
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.goto(address)
         say(page, "hello")
-        expect(page.locator(STREAMING_TEXT)).to_have_count(len(texts))
-        expect(page.locator(f"{STREAMING_TEXT} [data-plain]")).to_have_count(0)  # each text is drawn as Markdown
-        yield page
-        loops[0].call_soon_threadsafe(over.set)
+        try:
+            expect(page.locator(STREAMING_TEXT)).to_have_count(len(texts))
+            expect(page.locator(f"{STREAMING_TEXT} [data-plain]")).to_have_count(0)  # each text is drawn as Markdown
+            yield page
+        finally:  # otherwise the server would wait for the answer's end
+            for loop in loops:
+                loop.call_soon_threadsafe(over.set)
     assert errors == []

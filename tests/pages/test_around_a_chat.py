@@ -211,7 +211,7 @@ def touch_page(open_page: Open) -> Page:
     page = open_page(width=390, height=800)
     touch = {"enabled": True, "maxTouchPoints": 1}
     page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", touch)
-    page.wait_for_function("matchMedia('(pointer: coarse)').matches")
+    page.wait_for_function("() => matchMedia('(pointer: coarse)').matches")
     return page
 
 

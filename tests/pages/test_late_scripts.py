@@ -97,7 +97,7 @@ def test_a_formula_whose_script_is_missing_is_code_and_is_drawn_with_the_next_on
 def test_the_scripts_load_with_the_first_delimiter(browser: Browser) -> None:
     with growing_texts(browser, [r"Energy is \(E", "```py", "It costs $5 or $ 6."]) as page:
         loaded = "performance.getEntriesByType('resource').map(({ name }) => name.split('/').pop().split('-')[0])"
-        page.wait_for_function(f"{loaded}.includes('katex') && {loaded}.includes('languages')")
+        page.wait_for_function(f"() => {loaded}.includes('katex') && {loaded}.includes('languages')")
 
 
 def test_prices_load_no_script(browser: Browser) -> None:

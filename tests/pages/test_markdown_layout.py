@@ -113,7 +113,7 @@ def test_there_is_space_between_all_blocks(open_page: Open, shots: Path, where: 
     write(page, markdown, where)
     if where == "ponder":
         page.get_by_role("button", name=re.compile("^Thought")).click()
-    page.wait_for_function(f"({GAPS})()[0]?.length > 1")
+    page.wait_for_function(f"() => ({GAPS})()[0]?.length > 1")
     gaps = page.evaluate(GAPS)[0]
     page.screenshot(path=shots / f"blocks-{where}.png")
     assert all(8 <= gap <= 40 for gap in gaps), str(gaps)
