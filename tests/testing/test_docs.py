@@ -34,11 +34,12 @@ def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytes
         block("docs/testing.md", "def test_the_weather_is_shown"),
         block("docs/testing.md", "def test_the_agent_asks_its_tool"),
         block("docs/testing.md", "def test_the_agent_still_answers_as_recorded"),
+        block("README.md", "assert_stream_matches("),
     ]
     pytester.makepyfile(test_weather="\n".join(blocks))
     folder = pytester.mkdir("recordings")
     (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
     for options in (["--update-recordings"], []):
         with started("pytest", "-p", "adk_ui_stream_pytest", *options, cwd=pytester.path) as process:
-            assert re.search(r"= 3 passed\b", process.read())
+            assert re.search(r"= 4 passed\b", process.read())
             assert process.wait() == 0
