@@ -44,6 +44,16 @@ def answer(request):
     return ["You said: ", request.contents[-1].parts[0].text]
 root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
 """
+BOOKS: Final = """
+from stream_protocol.testing import Call, ScriptedLlm
+def answer(request):
+    response = request.contents[-1].parts[0].function_response
+    if response is None:
+        return [Call("book_trip", {"city": "Kyoto", "nights": 2})]
+    booked = response.response.get("reference")
+    return [f"Booked {booked}." if booked else "Not booked."]
+root_agent.model = ScriptedLlm(respond=answer)
+"""
 FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
 COMPONENT: Final = ROOT / "examples" / "chat-page"
 """The component to copy, and its page."""
@@ -123,6 +133,7 @@ def browser(backend: Backend, server: str, tmp_path_factory: pytest.TempPathFact
     proxy = ROOT / "examples" / "nextjs"
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
+        "app/readme/page.tsx": block("README.md", "export default function Page()"),
         "app/approvals.tsx": block("docs/approvals.md", "export function Approvals()"),
         "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
         "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
@@ -182,6 +193,32 @@ class TestPages:
         httpx.post(gemini["GOOGLE_GEMINI_BASE_URL"] + "/go-on").raise_for_status()
         expect(tab.get_by_text(f"You said: {LONG}")).to_be_visible()
         expect(tab.get_by_role("alert").filter(has_text="connection")).to_have_count(0)
+
+    def test_the_page_of_the_readme_talks_and_shows_an_error(self, tab: Page) -> None:
+        tab.route(f"{SERVER}/**", lambda route: route.abort("connectionrefused"), times=1)
+        tab.goto(f"{PAGE}/readme")
+        message = tab.get_by_label("Message")
+        message.fill("Hi")
+        message.press("Enter")
+        expect(tab.get_by_role("alert").filter(has_text="Failed to fetch")).to_be_visible()
+        message.fill("And now?")
+        message.press("Enter")
+        expect(tab.get_by_text("You said: And now?")).to_be_visible()
+        expect(tab.get_by_text("Failed to fetch")).to_have_count(0)
+
+    @pytest.mark.parametrize(("button", "reply"), [("Approve", "Booked Kyoto-2."), ("Deny", "Not booked.")])
+    def test_the_page_of_the_readme_asks_before_its_tool_runs(
+        self, tab: Page, tmp_path: Path, button: str, reply: str
+    ) -> None:
+        with pasted(block("README.md", "chat_router(") + BOOKS, tmp_path / "server", env={}) as server:
+            tab.route(f"{SERVER}/**", lambda route: route.continue_(url=route.request.url.replace(SERVER, server)))
+            tab.goto(f"{PAGE}/readme")
+            tab.get_by_label("Message").fill("Book two nights in Kyoto")
+            tab.get_by_label("Message").press("Enter")
+            expect(tab.get_by_text('book_trip {"city":"Kyoto","nights":2}')).to_be_visible()
+            tab.get_by_role("button", name=button).click()
+            expect(tab.get_by_text(reply)).to_be_visible()
+            expect(tab.get_by_role("button", name=button)).to_have_count(0)
 
     def test_the_page_may_use_every_route(self, tab: Page) -> None:
         tab.goto(PAGE)

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -51,17 +51,6 @@ DOCUMENTED = (
 """The files of our pages."""
 
 
-README_COMPONENT: Final = """import {{ useChat }} from "@ai-sdk/react";
-import {{ DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses }} from "ai";
-
-export function Chat() {{
-{}
-  return [messages.length, sendMessage, addToolApprovalResponse].map(String).join();
-}}
-"""
-"""A component with the lines of the README."""
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project that has the types of the agent."""
@@ -82,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documented / "context.ts").write_text(block("docs/page-values.md", "export const transport"))
     (documented / "state.tsx").write_text(shown_file("examples/hooks/use-agent-state.ts"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
-    (documented / "readme.tsx").write_text(README_COMPONENT.format(block("README.md", "useChat({")))
+    (documented / "readme.tsx").write_text(block("README.md", "export default function Page()"))
     (documented / "payloads.tsx").write_text(shown_file("examples/hooks/use-seats.ts"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
