@@ -33,7 +33,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo "): _MAKE,
     ("README.md", "pip install"): _INSTALL,
-    ("README.md", "adk-ui-stream init"): f"{_PROJECT}; tests/servers serves folders of agents",
+    ("README.md", "const { messages, sendMessage } = useChat"): "a shorter form of the page below it",
     ("README.md", "adk-ui-stream record"): "tests/cli/test_record_command.py runs such a command",
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,

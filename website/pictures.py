@@ -25,6 +25,10 @@ LOW: Final[Screen] = {"width": 1200, "height": 690}
 SMALL: Final[Screen] = {"width": 900, "height": 700}
 PHONE: Final[Screen] = {"width": 390, "height": 760, "scale": 2}
 APPROVE: Final = "Approve"
+TO_TOP: Final = """(row) => {
+  for (let box = row.parentElement; box; box = box.parentElement) box.scrollTop = 0;
+}"""
+"""Scrolls all boxes around a row to their beginning."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ def widen_inspector(tab: Page) -> None:
     edge = tab.get_by_role("separator", name="Width of the Inspector")
     edge.press("End")
     edge.blur()  # the picture shows no focus
+
+
+def show_first_events(tab: Page) -> None:
+    """Open the Inspector as wide as possible, at the first event of the turn."""
+    widen_inspector(tab)
+    inspector(tab).locator("li[data-row]").first.evaluate(TO_TOP)
 
 
 def inspector(tab: Page) -> Locator:
@@ -144,8 +154,8 @@ PICTURES: Final[Mapping[str, Picture]] = {
     **with_phones(_OF_DEMO),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
-    "events.png": Picture(LOW, WEEKEND, APPROVE, part=inspector, before=widen_inspector),
-    "events-dark.png": Picture(LOW, WEEKEND, APPROVE, dark=True, part=inspector, before=widen_inspector),
+    "events.png": Picture(LOW, WEEKEND, APPROVE, part=inspector, before=show_first_events),
+    "events-dark.png": Picture(LOW, WEEKEND, APPROVE, dark=True, part=inspector, before=show_first_events),
 }
 """Name -> picture of the demo."""
 
