@@ -87,7 +87,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 180
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 185
 
 
 def test_the_readme_explains_the_name_to_import_before_it_uses_it() -> None:
