@@ -203,6 +203,7 @@ async def test_an_artifact_of_an_agent_stays_before_the_stopped_text_of_its_sub_
 
     async def save(callback_context: CallbackContext) -> None:
         await callback_context.save_artifact("notes.txt", types.Part(text="notes"))
+        callback_context.state["saved"] = True  # without it, older versions of ADK yield no event
 
     speaker = LlmAgent(name="speaker", model=ScriptedLlm(turns=[["Half", Wait(0.2), " and half."]]))
     line = SequentialAgent(name="line", sub_agents=[speaker], before_agent_callback=save)
