@@ -35,7 +35,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("README.md", "pip install"): _INSTALL,
     ("README.md", "adk-ui-stream init"): _PROJECT,
     ("README.md", "resume: true"): _FRAGMENT,
-    ("README.md", "turn 1, chunk 5"): "the end of a line that docs/testing.md shows",
     ("README.md", "adk-ui-stream record"): "tests/cli/test_record_command.py runs such a command",
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
