@@ -19,7 +19,6 @@ FIRST: Final = (
     "fleet/test_durable_read_only.py",
     "conformance/test_chat_against_replay_server.py",
     "conformance/test_real_client.py",
-    "test_django_project.py",
     "properties/test_every_reading_agrees.py",
     "conformance/test_readings_of_fixtures.py",
     "serving/test_every_store.py",

@@ -15,6 +15,8 @@ from tests.frontends.gemini_server import serving_gemini
 from tests.processes import HANG, ROOT
 from tests.serving.support import chat, chunks, said, text
 
+pytestmark = pytest.mark.servers
+
 SIGN_IN: Final = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
@@ -47,7 +49,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.processes
 def test_it_answers_its_users(project: Path) -> None:
     cookie = python(project, "manage.py", "shell", "--verbosity", "0", "-c", SIGN_IN).stdout.strip()
     server = [sys.executable, "-m", "uvicorn", "mysite.asgi:application"]
@@ -63,7 +64,6 @@ def test_it_answers_its_users(project: Path) -> None:
         assert [each["role"] for each in http.get("/api/chat/c1").json()["messages"]] == ["user", "assistant"]
 
 
-@pytest.mark.processes
 def test_under_wsgi_it_says_what_to_run(project: Path) -> None:
     done = python(project, "manage.py", "shell", "--verbosity", "0", "-c", UNDER_WSGI, succeeds=False)
     assert done.stderr.strip().endswith("These views need ASGI: run `uvicorn mysite.asgi:application`.")
