@@ -26,12 +26,17 @@ card => {
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
 
-def test_every_browser_sees_that_an_answer_was_stopped(open_page: Open) -> None:
-    page = open_page()
+def stop_story(page: Page) -> None:
+    """Ask for the story, and stop the answer after its beginning."""
     say(page, "story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
     field(page).press("Escape")
     expect_status(page, "ready")
+
+
+def test_every_browser_sees_that_an_answer_was_stopped(open_page: Open) -> None:
+    page = open_page()
+    stop_story(page)
     say(page, "hello")
     expect(texts(page)).to_have_text([BEGINNING, "You said: hello"])
     expect_status(page, "ready")
@@ -46,10 +51,7 @@ def test_a_stopped_answer_is_asked_for_again_by_retry(
     open_page: Open, scenes: Scenes, shots: Path, width: int, colors: Literal["light", "dark"]
 ) -> None:
     page = open_page(width=width, colors=colors)
-    say(page, "story")
-    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
-    field(page).press("Escape")
-    expect_status(page, "ready")
+    stop_story(page)
     retry = page.get_by_role("button", name="Retry")
     for _ in ("live", "stored"):
         expect(page.locator("[data-outcome=stopped]")).to_have_text("Stopped")
@@ -65,10 +67,7 @@ def test_a_stopped_answer_is_asked_for_again_by_retry(
 
 
 def test_only_the_last_stopped_answer_has_a_retry(page: Page) -> None:
-    say(page, "story")
-    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
-    field(page).press("Escape")
-    expect_status(page, "ready")
+    stop_story(page)
     say(page, "hello")
     expect(texts(page)).to_have_text([BEGINNING, "You said: hello"])
     expect(page.locator("[data-outcome=stopped]")).to_have_count(1)
