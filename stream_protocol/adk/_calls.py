@@ -79,9 +79,7 @@ class KnownCalls:
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a tool call, and return it. ``shown``: True if the client gets the call. The call then needs a
-        ``toolCallId``.
-        """
+        """Add a tool call, and return it. ``shown``: True if the client gets the call."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -101,9 +99,7 @@ class KnownCalls:
             known.adk_ids += (adk_id,)
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call of the agent ``speaker`` for which ADK uses the id ``adk_id``; ``None`` if there is no
-        such call.
-        """
+        """Return the newest call of the agent ``speaker`` with the id ``adk_id``; ``None`` if there is none."""
         return next((known for known in reversed(self._same_id.get(adk_id, ())) if known.speaker == speaker), None)
 
     def read_call(
@@ -180,9 +176,7 @@ class KnownCalls:
         self._open.setdefault(known)
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the current event. Return its number: how many calls with the same id come before it in the
-        event.
-        """
+        """Count a call of the current event. Return the number of earlier calls with the same id in the event."""
         counts = self._counts = self._counts or {}
         number = max((counts.get(adk_id, 0) for adk_id in known.adk_ids), default=0)
         for adk_id in known.adk_ids:
@@ -316,8 +310,7 @@ class KnownCalls:
         return None if known.responses and _differ(known.name, name) else known
 
     def _oldest_open(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest unanswered call of this tool. Prefer calls by the agent ``speaker`` to calls by other
-        agents.
+        """Return the oldest unanswered call of this tool, preferably by the agent ``speaker``.
 
         ``lacks_id``: True to search only calls to which ADK has given no id.
         """
@@ -385,9 +378,7 @@ class KnownCalls:
             self._open = {}  # an emptied dictionary keeps its memory
 
     def _begin_event(self, event: object) -> None:
-        """Make ``event`` the current event. If the current event changes, clear the data about the calls of the
-        previous event.
-        """
+        """Make ``event`` the current event. If it is a new event, clear the data about the previous event."""
         if event is not self._event:
             self._event = event
             self._counts = None

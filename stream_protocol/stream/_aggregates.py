@@ -33,8 +33,7 @@ END: Final = 4096
 """The minimum number of characters at the end of a text that are not hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The maximum number of characters of a stream that is stored only as text. The beginning of a longer stream is
-hashed."""
+"""The maximum number of characters of a stream that is stored only as text. A longer stream has a hashed beginning."""
 
 MAX_RECENT: Final = 1024
 """The maximum number of new characters that are stored as text after the hashed beginning."""
@@ -60,9 +59,7 @@ class PartKind(IntEnum):
 
 
 class PrefixHash:
-    """A growing text in bounded memory: the last ``END`` or more characters, and a hash of all characters before
-    them.
-    """
+    """A growing text in bounded memory: at least its last ``END`` characters, and a hash of the others."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -176,9 +173,7 @@ class StreamedResponse:
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """The streamed parts, which the server stores if the run ends early. ``None`` if the server does not store
-        them.
-        """
+        """The streamed parts that the server stores if the run ends early; ``None`` if the server stores none."""
         self.gather()
         return self.kept
 
