@@ -19,7 +19,7 @@ const FORMULA = /\$[$a-z\\({[|+-]|\\[([]|\\begin\{|[`~]{3}math/i;
 /** Code, in which `$HOME` is no formula. */
 const CODE = /(`{3}|~{3})(?!math)(?:(?!\1)[^])*(?:\1|$)|`[^`\n]*`/g;
 
-const FENCE = /`{3}|~{3}/;
+export const FENCE = /`{3}|~{3}/;
 
 /** Return true if a formula begins in the text, also if its end is still missing. */
 export function beginsFormula(text: string): boolean {

@@ -1,4 +1,5 @@
 import { UNFINISHED } from "./formula-placeholders";
+import { FENCE } from "./late-scripts";
 
 /**
  * Code, escaped backslashes and complete formulas, or the beginning of a formula without an end (group 1). A single
@@ -6,8 +7,6 @@ import { UNFINISHED } from "./formula-placeholders";
  */
 const PIECES =
   /`[^`]*`|\\\\|\$\$[^]*?\$\$|\\\([^]*?\\\)|\\\[[^]*?\\\]|(\$\$|\\[([]|\\begin\{(?:align|equation|gather)|(?<![\w$\\])\$(?=\\[a-z]|[a-z](?:[\^_]| ?=))(?=[^$]*$(?![^])))/gi;
-
-const FENCE = /`{3}|~{3}/;
 
 /**
  * Complete a formula at the end of a growing block and mark it as unfinished, because half a formula is no valid LaTeX.

@@ -57,15 +57,27 @@ export function timingOf(rows: Row[]): Timing | undefined {
 type Begun = Omit<Span, "took" | "depth"> & { took?: number; caller?: Begun | undefined };
 
 /** Return the spans with the spans of a called agent directly below its call. */
-function asTree(spans: Begun[], caller?: Begun): Begun[] {
-  return spans.filter((span) => span.caller === caller).flatMap((span) => [span, ...(span.isTool ? asTree(spans, span) : [])]);
+function asTree(spans: Begun[]): Begun[] {
+  const called = grouped(spans, ({ caller }) => caller);
+  const below = (caller?: Begun): Begun[] => (called.get(caller) ?? []).flatMap((span) => [span, ...below(span)]);
+  return below();
+}
+
+function grouped<Key>(spans: Begun[], keyOf: (span: Begun) => Key): Map<Key, Begun[]> {
+  const groups = new Map<Key, Begun[]>();
+  for (const span of spans) {
+    const group = groups.get(keyOf(span));
+    if (group) group.push(span);
+    else groups.set(keyOf(span), [span]);
+  }
+  return groups;
 }
 
 /** Number the spans that have the same name. */
 function numberEqual(spans: Begun[]): void {
-  const named = new Map<string, Begun[]>();
-  for (const span of spans) named.set(span.name, [...(named.get(span.name) ?? []), span]);
-  for (const equal of named.values()) if (equal.length > 1) equal.forEach((span, index) => (span.number = index + 1));
+  for (const equal of grouped(spans, ({ name }) => name).values()) {
+    if (equal.length > 1) equal.forEach((span, index) => (span.number = index + 1));
+  }
 }
 
 /** Return the depth of each agent that another agent has transferred the conversation to. */
