@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./RenderedMarkdown-B1q_-NNn.js";

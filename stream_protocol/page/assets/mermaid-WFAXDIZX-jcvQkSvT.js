@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./RenderedMarkdown-Dg4npuSp.js";
