@@ -21,7 +21,7 @@ from tests.processes import ENV
 from tests.serving.support import HANG, chat, chunks, said, text, types
 
 EXITING: Final = """
-import asyncio, sys
+import asyncio, os, sys
 from concurrent.futures import ThreadPoolExecutor
 from google.adk.agents import LlmAgent
 from stream_protocol import parse_chat_request
@@ -30,7 +30,8 @@ from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import chat, said
 
 async def stored(messages, message, outcome):
-    await asyncio.to_thread(print, "stored", outcome.kind, flush=True)
+    # One write: `print` writes its arguments one by one, and another thread writes, too.
+    await asyncio.to_thread(os.write, 1, f"stored {outcome.kind}\\n".encode())
 
 agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["The beginning. ", Wait(3600)]]))
 service = SyncChatService(lambda: ChatService(agent, on_finish=stored))
@@ -38,7 +39,7 @@ events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
 while b"text-delta" not in next(events):
     pass
 if sys.argv[1] == "reads on":
-    ThreadPoolExecutor().submit(lambda: print(*(event for event in events if b'"abort"' in event)))
+    ThreadPoolExecutor().submit(lambda: os.write(1, b"".join(event for event in events if b'"abort"' in event)))
 """
 
 
